@@ -1,0 +1,3 @@
+from raygang.cli import main
+
+main()

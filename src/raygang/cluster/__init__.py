@@ -1,0 +1,1 @@
+"""The only code that talks to an API server. Nothing here yet."""

@@ -1,0 +1,1 @@
+"""One truth about interconnects, a module per fabric. Nothing here yet."""

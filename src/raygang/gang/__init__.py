@@ -1,0 +1,1 @@
+"""One truth about gang scheduling, a module per scheduler. Nothing here yet."""

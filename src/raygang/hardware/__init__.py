@@ -1,0 +1,5 @@
+"""Machines and accelerators: what this machine has (the catalogue comes with the planner)."""
+
+from raygang.hardware.machine import Gpu, Machine, disk_free, this_machine
+
+__all__ = ["Gpu", "Machine", "disk_free", "this_machine"]

@@ -1,0 +1,115 @@
+"""Deploys the Serve application and tells what becomes of it; a process of its own.
+
+Apart from the supervisor, because Ray ends a driver's process without notice when it loses the cluster, and because
+it takes 200 MB that nobody needs once the application is up. Reads one JSON line (a `Job`) from standard input,
+writes `Event`s as JSON lines to standard output; exit code 0 when the application is up, 1 when it failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+APP = "raygang"
+POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to deploy where. Times in seconds; `began` is the supervisor's monotonic start."""
+
+    address: str
+    node_ip: str
+    host: str
+    port: int
+    app: dict[str, Any]
+    began: float
+    deadline_s: float
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def main() -> int:
+    # Imported while the head node starts: the job comes when it is up.
+    import ray
+    from ray import serve
+    from ray.serve.config import HTTPOptions
+
+    from raygang.runtime.app import build
+
+    job = Job(**json.loads(sys.stdin.readline()))
+    ray.init(address=job.address, _node_ip_address=job.node_ip, log_to_driver=False, logging_level="ERROR")
+    watcher = Watcher(job)
+    threading.Thread(target=watcher.run, daemon=True).start()
+    serve.start(http_options=HTTPOptions(host=job.host, port=job.port, location="HeadOnly"))
+    watcher.say("app", "deploying")
+    try:
+        target = serve.RunTarget(build(job.app), name=APP, route_prefix="/")
+        serve.run_many([target], wait_for_applications_running=False)
+        cause = wait_until_up(job)
+    except Exception as e:  # noqa: BLE001  (whatever Ray raises ends this process; its message is the event)
+        cause = f"{type(e).__name__}: {e}"
+    watcher.poll()
+    watcher.say("app", "failed" if cause else "ready", cause or "")
+    return 1 if cause else 0
+
+
+def wait_until_up(job: Job) -> str | None:
+    """None when the application runs, else why not."""
+    from ray import serve
+
+    from raygang.runtime import progress
+
+    while time.monotonic() - job.began < job.deadline_s:
+        status = serve.status().applications[APP]
+        if status.status == "RUNNING":
+            return None
+        if status.status in ("DEPLOY_FAILED", "UNHEALTHY"):
+            return progress.first_failure() or status.message
+        time.sleep(POLL_S)
+    return f"not ready after {job.deadline_s:.0f} s (limits.start_timeout)"
+
+
+class Watcher:
+    """Turns changes in the cluster's node list and in the runtime's reports into events."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._seen: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        while True:
+            self.poll()
+            time.sleep(POLL_S)
+
+    def poll(self) -> None:
+        import ray
+
+        from raygang.runtime import progress
+
+        for node in ray.nodes():
+            if node["Alive"]:
+                self._change(node["NodeManagerAddress"], "joined", node["NodeManagerAddress"])
+        for part, entry in progress.read().items():
+            self._change(part, entry["stage"], entry.get("cause") or entry["node"])
+
+    def _change(self, part: str, stage: str, detail: str) -> None:
+        with self._lock:
+            if self._seen.get(part) == stage:
+                return
+            self._seen[part] = stage
+        self.say(part, stage, detail)
+
+    def say(self, part: str, stage: str, detail: str = "") -> None:
+        at = time.monotonic() - self._job.began
+        print(json.dumps({"at": at, "part": part, "stage": stage, "detail": detail}), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""From a plan to what this machine is asked to start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from raygang.hardware import Machine
+from raygang.local.session import NodeSize, Request
+from raygang.manifest import app_arguments
+from raygang.plan import Plan
+from raygang.runtime import versions
+from raygang.spec import UserError
+
+CPU_KV_BYTES = 256 * 1024**2  # per rank; vLLM would take 90% of the machine's memory for each rank
+BF16_FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # /proc/cpuinfo on x86 and Arm
+
+
+def check_software() -> None:
+    """Raise UserError when Ray or vLLM is missing or of another version than the runtime was built for."""
+    if problems := versions.problems():
+        raise UserError("; ".join(problems), hint="install raygang[cpu], or raygang[gpu] on a machine with GPUs")
+
+
+def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, dashboard: bool = False) -> Request:
+    """Share this machine among the plan's nodes.
+
+    Raises:
+        UserError: the plan wants GPUs that are not here, or more ranks than there are GPUs.
+    """
+    gpus = _use_gpus(plan, machine)
+    spec = plan.spec
+    return Request(
+        name=spec.name,
+        spec=str(spec.source_path or ""),
+        nodes=_sizes(plan, machine, gpus),
+        app=app_arguments(plan, str(model), engine_args={} if gpus else _cpu_defaults(spec.engine.args)),
+        host=host,
+        port=port,
+        dashboard=dashboard,
+        start_timeout_s=spec.limits.start_timeout,
+    )
+
+
+def _use_gpus(plan: Plan, machine: Machine) -> bool:
+    wanted = plan.spec.nodes.accelerator
+    if wanted == "cpu" or (wanted == "auto" and not machine.gpus):
+        return False
+    if not machine.gpus:
+        raise UserError(
+            f"nodes.accelerator is {wanted}, and this machine has no GPU",
+            hint="write `accelerator: auto` (or cpu) to run on this machine's CPUs",
+        )
+    if plan.world_size > len(machine.gpus):
+        raise UserError(
+            f"the plan has {plan.world_size} ranks, one GPU each, and this machine has {len(machine.gpus)}",
+            hint="lower parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
+        )
+    return True
+
+
+def _sizes(plan: Plan, machine: Machine, gpus: bool) -> tuple[NodeSize, ...]:
+    cpus = max(2, machine.cpus // len(plan.nodes))
+    threads = max(1, machine.cpus // plan.world_size)
+    sizes, first = [], 0
+    for node in plan.nodes:
+        ranks = len(node.ranks)
+        devices = tuple(range(first, first + ranks)) if gpus else ()
+        sizes.append(NodeSize(ranks, max(cpus, ranks + 1), threads, devices))
+        first += ranks
+    return tuple(sizes)
+
+
+def _cpu_defaults(args: dict[str, Any]) -> dict[str, Any]:
+    """vLLM's arguments that several CPU ranks on one machine need; what the user wrote goes before them."""
+    defaults: dict[str, Any] = {"enforce_eager": True}
+    if "gpu_memory_utilization" not in args:
+        defaults["kv_cache_memory_bytes"] = CPU_KV_BYTES
+    if not has_bf16():
+        defaults["dtype"] = "float32"
+    return defaults
+
+
+def has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether the CPU multiplies bfloat16; without, vLLM's bfloat16 is slower than float32."""
+    try:
+        text = cpuinfo.read_text()
+    except OSError:
+        return False
+    words = set(text.split())
+    return any(flag in words for flag in BF16_FLAGS)

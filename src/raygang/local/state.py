@@ -1,0 +1,176 @@
+"""Runs of this machine: what each one is, read from its files and its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from raygang.local import _paths, _processes
+from raygang.spec import UserError
+
+KEPT_LOGS = 5  # runs whose logs stay
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that was started here.
+
+    Attributes:
+        mark: what its processes carry in their environment.
+        pid: the supervisor; with `created`, its start time, the pid cannot be mistaken for a later process.
+        began: Unix time.
+        network: third byte of its nodes' loopback addresses.
+        url: the endpoint, empty until it is ready.
+        leaders: POSIX sessions that it made.
+    """
+
+    name: str
+    mark: str
+    pid: int
+    created: float
+    began: float
+    network: int
+    root: str
+    logs: str
+    spec: str
+    url: str = ""
+    leaders: tuple[int, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The state file."""
+        return _paths.runs_dir() / f"{self.network}.json"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisor is there."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(self.pid).create_time() == self.created
+        return False
+
+    @staticmethod
+    def read(path: Path) -> Run:
+        """The run of a state file."""
+        fields = json.loads(path.read_text())
+        return Run(**{**fields, "leaders": tuple(fields["leaders"])})
+
+    def write(self) -> None:
+        """Replace the state file in one step."""
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(asdict(self)))
+        fresh.replace(self.path)
+
+    def processes(self) -> list[psutil.Process]:
+        """What the run started and is alive now."""
+        return _processes.of_run(self.mark, self.leaders, since=self.began)
+
+    def memory(self) -> int:
+        """Bytes of memory (PSS) of everything that the run started."""
+        return _processes.memory(self.processes())
+
+
+def runs() -> list[Run]:
+    """All runs, oldest first; those whose supervisor is gone are included (see `sweep`)."""
+    found = []
+    for path in _paths.runs_dir().glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):  # it ended this moment
+            found.append(Run.read(path))
+    return sorted(found, key=lambda r: r.began)
+
+
+def find(name: str | None) -> Run:
+    """The run of that name, or the only one there is.
+
+    Raises:
+        UserError: there is none, or more than one and no name.
+    """
+    every = runs()
+    if not every:
+        raise UserError("nothing runs here", hint="start something with `raygang run SPEC --detach`", exit_code=1)
+    names = ", ".join(r.name for r in every)
+    if name is None and len(every) > 1:
+        raise UserError(f"several are running: {names}", hint="name the one you mean")
+    for run in every:
+        if name in (None, run.name):
+            return run
+    raise UserError(f"nothing of the name {name!r} runs here", hint=f"running: {names}", exit_code=1)
+
+
+def stop(run: Run, *, deadline_s: float = 40) -> None:
+    """End a run and wait until it is gone.
+
+    Raises:
+        UserError: it is still there at the deadline.
+    """
+    if run.alive:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(run.pid, signal.SIGTERM)
+    until = time.monotonic() + deadline_s
+    while run.alive and time.monotonic() < until:
+        time.sleep(0.05)
+    if not run.alive and run.path.exists():
+        remove(run)
+    if run.path.exists():
+        raise UserError(f"{run.name} (process {run.pid}) is still there after {deadline_s:.0f} s", exit_code=1)
+
+
+def remove(run: Run) -> list[int]:
+    """End what is left of a run and remove its files, but for the logs; returns pids that could not be ended."""
+    left = _processes.end(run.mark, run.leaders, since=run.began)
+    root, logs = Path(run.root), Path(run.logs)
+    _keep_logs(root, logs)
+    shutil.rmtree(root, ignore_errors=True)
+    if not left:
+        run.path.unlink(missing_ok=True)
+    return left
+
+
+def _keep_logs(root: Path, logs: Path) -> None:
+    """Move Ray's logs of each node out of the run's directory, and forget the logs of old runs."""
+    for session in root.glob("*/session_2*"):
+        target = logs / f"node-{session.parent.name}"
+        if (session / "logs").is_dir() and not session.is_symlink() and not target.exists():
+            shutil.move(session / "logs", target)
+    others = sorted((p for p in logs.parent.glob("*") if p.is_dir() and p != logs), key=lambda p: p.stat().st_mtime)
+    for old in others[: -KEPT_LOGS + 1]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def sweep() -> list[Run]:
+    """Remove what runs left behind whose supervisor and guard were both killed; returns them."""
+    dead = [run for run in runs() if not run.alive]
+    for run in dead:
+        remove(run)
+    return dead
+
+
+@contextlib.contextmanager
+def allocation(deadline_s: float = 10) -> Iterator[None]:
+    """Hold the lock under which a run takes its name and network.
+
+    Raises:
+        UserError: another process holds it past the deadline.
+    """
+    directory = _paths.runs_dir()
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    until = time.monotonic() + deadline_s
+    with (directory / "lock").open("w") as f:
+        while True:
+            try:
+                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise UserError("another raygang holds the lock of the cache", hint=str(directory)) from None
+                time.sleep(0.05)
+        yield

@@ -1,0 +1,1 @@
+"""A throw-away control plane with simulated nodes. Nothing here yet."""

@@ -1,0 +1,54 @@
+"""Where each part of the gang stands, kept in Ray's own key-value store.
+
+The store lives in the GCS: it needs no process of its own, and whoever watches the cluster can read it. Keys are
+`raygang/<part>`, values JSON: `{"stage": ..., "since": <unix seconds>, "node": <ip>, "pid": ...}` and what the
+reporter adds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+REPLICA = "replica"
+PREFIX = "raygang/"
+
+
+def report(part: str, stage: str, **facts: Any) -> None:
+    """Say that `part` ("replica" or "rank/<n>") has reached `stage`."""
+    import ray
+    from ray.experimental.internal_kv import _internal_kv_put
+
+    node = ray.util.get_node_ip_address()
+    entry = {"stage": stage, "since": time.time(), "node": node, "pid": os.getpid(), **facts}
+    _internal_kv_put(PREFIX + part, json.dumps(entry), overwrite=True)
+
+
+def read() -> dict[str, dict[str, Any]]:
+    """All reports, by part. The caller is connected to the cluster."""
+    from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_list
+
+    found = {}
+    for key in _internal_kv_list(PREFIX):
+        value = _internal_kv_get(key)
+        if value:
+            found[key.decode().removeprefix(PREFIX)] = json.loads(value)
+    return found
+
+
+def first_failure() -> str | None:
+    """The cause that the first failing part gave, ranks before the engine core, which only sees their consequence."""
+    failed = {part: entry for part, entry in read().items() if entry["stage"] == "failed"}
+    ranks = [entry for part, entry in failed.items() if part.startswith("rank/")]
+    candidates = ranks or list(failed.values())
+    return str(min(candidates, key=lambda e: e["since"])["cause"]) if candidates else None
+
+
+def clear() -> None:
+    """Forget all reports, before a new start of the gang."""
+    from ray.experimental.internal_kv import _internal_kv_del
+
+    for part in read():
+        _internal_kv_del(PREFIX + part)

@@ -1,0 +1,50 @@
+"""The replica: one engine over its gang, and vLLM's OpenAI routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raygang.runtime import progress
+from raygang.runtime.config import AppConfig
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from raygang.runtime.engine import Engine
+
+
+class GangServer:
+    """A replica of the model over its whole gang.
+
+    Serve places it in the bundle of rank 0; the engine puts one worker into each bundle of the same placement group.
+    """
+
+    async def __init__(self, config: dict[str, Any]) -> None:  # type: ignore[misc]  # Serve awaits it
+        progress.report(progress.REPLICA, "importing")
+        self._engine = await self._start(AppConfig.model_validate(config))
+        progress.report(progress.REPLICA, "ready")
+
+    async def _start(self, config: AppConfig) -> Engine:
+        from raygang.runtime import engine  # here, so that Serve's controller and the builder never import vLLM
+
+        progress.report(progress.REPLICA, "engine")
+        try:
+            return await engine.start(config)
+        except Exception as e:  # noqa: BLE001  (whatever vLLM raises: name its first cause)
+            cause = progress.first_failure() or f"{type(e).__name__}: {e}"
+            progress.report(progress.REPLICA, "failed", cause=cause)
+            raise RuntimeError(cause) from None
+
+    async def __serve_build_asgi_app__(self) -> FastAPI:
+        return await self._engine.__serve_build_asgi_app__()
+
+    async def check_health(self) -> None:
+        """Raise when the engine is dead, so that Serve replaces the replica.
+
+        A plain RuntimeError: to unpickle vLLM's own, Serve's controller would import vLLM and torch and stall for
+        half a minute (seen with Ray 2.60, vLLM 0.32).
+        """
+        try:
+            await self._engine.check_health()
+        except Exception as e:  # noqa: BLE001  (whatever the engine raises, the replica is not healthy)
+            raise RuntimeError(f"{type(e).__name__}: {e}") from None

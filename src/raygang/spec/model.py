@@ -1,0 +1,224 @@
+"""The specification: what the user writes, typed, with defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt
+
+from raygang.spec._quantities import MAX_COUNT, Environment, Name, Quantity, Seconds, StrMap, count_or_auto
+from raygang.spec._source import ModelSource
+
+if TYPE_CHECKING:
+    from raygang.spec._document import Document
+    from raygang.spec._errors import SpecError
+
+Count = Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)]
+CountOrAuto = Annotated[int | Literal["auto"], BeforeValidator(count_or_auto), Field(json_schema_extra={"minimum": 1})]
+
+
+class Section(BaseModel):
+    """A part of the specification: unknown fields are refused, values cannot be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, use_attribute_docstrings=True)
+
+
+class SecretRef(Section):
+    """A secret by reference, never by value: a key of a Kubernetes Secret, or a variable of the environment here."""
+
+    secret: str | None = None
+    """Name of a Kubernetes Secret in the deployment's namespace."""
+    key: str = "token"
+    """Key in that Secret."""
+    env: str | None = None
+    """Environment variable that holds the secret on this machine (for `raygang run`)."""
+
+
+class ModelSpec(Section):
+    """Which model."""
+
+    source: ModelSource
+    """demo:smollm2, a directory (./model), a GGUF file (./model.gguf) or a Hugging Face id (org/name)."""
+    revision: str = "main"
+    """Branch, tag or commit on the Hugging Face hub."""
+    served_name: str | None = None
+    """What clients write as `model`; the specification's name by default."""
+    token: SecretRef | None = None
+    """Token for the Hugging Face hub, by reference."""
+
+
+class EngineSpec(Section):
+    """vLLM."""
+
+    args: dict[str, Any] = {}
+    """vLLM's engine arguments by the names of its EngineArgs, for example max_model_len; passed on as they are."""
+    env: Environment = {}
+    """Environment variables of the engine's processes."""
+
+
+class ParallelismSpec(Section):
+    """How one replica is spread over GPUs."""
+
+    tensor: CountOrAuto = "auto"
+    """Tensor parallel size: GPUs that share each layer. Inside a node, as a rule."""
+    pipeline: CountOrAuto = "auto"
+    """Pipeline parallel size: groups of layers. Across nodes, as a rule."""
+    data: Count = 1
+    """Data parallel size."""
+    expert: StrictBool = False
+    """Whether the experts of a mixture-of-experts model are spread over the ranks."""
+
+
+class Toleration(Section):
+    """A Kubernetes toleration."""
+
+    key: str | None = None
+    operator: Literal["Equal", "Exists"] = "Equal"
+    value: str | None = None
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+
+
+class NodesSpec(Section):
+    """The nodes that one replica's gang is placed on."""
+
+    count: CountOrAuto = "auto"
+    """Nodes of a replica."""
+    accelerator: str = "auto"
+    """The nodes' accelerator, for example H100-SXM-80GB; cpu for ranks without GPUs."""
+    accelerators: Count = 1
+    """Accelerators of a node, one rank each; for cpu, ranks of a node."""
+    cpus: Annotated[float, Field(gt=0)] | None = None
+    """CPUs of a node that the gang may use."""
+    memory: Quantity | None = None
+    """Memory of a node that the gang may use, for example 512Gi."""
+    shared_memory: Quantity | None = None
+    """Size of /dev/shm, for example 16Gi."""
+    selector: StrMap = {}
+    """Labels that a node must have."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Kubernetes tolerations."""
+
+
+class Topology(Section):
+    """Keep the gang within one domain of the network."""
+
+    level: str
+    """Node label whose value names the domain, for example topology.kubernetes.io/rack."""
+    required: StrictBool = True
+    """Whether the gang waits for such a domain (true) or only prefers it."""
+
+
+class SchedulerSpec(Section):
+    """Who schedules the gang."""
+
+    type: Literal["none", "volcano", "kueue", "yunikorn", "kai", "coscheduling", "native"] = "none"
+    """The cluster's gang scheduler; native is Kubernetes' own (1.36 and later)."""
+    queue: str | None = None
+    """Queue that the gang is submitted to."""
+    priority_class: str | None = None
+    """Kubernetes PriorityClass of the gang's pods."""
+    topology: Topology | None = None
+    """Keep the gang within one domain of the network."""
+
+
+class FabricSpec(Section):
+    """The network between ranks."""
+
+    type: Literal[
+        "auto", "tcp", "infiniband", "sriov-roce", "sriov-infiniband", "efa", "gke-rdma", "aks-infiniband"
+    ] = "auto"
+    """The interconnect that the ranks must use."""
+    resource: str | None = None
+    """Extended resource that gives a pod the device, for example rdma/rdma_shared_device_ib."""
+    resource_count: Count = 1
+    """How many of that resource a pod needs."""
+    interface: str | None = None
+    """Interface for control traffic, for example eth0."""
+    hcas: tuple[str, ...] = ()
+    """Host channel adapters, for example mlx5_0."""
+    networks: tuple[str, ...] = ()
+    """Additional pod networks (NetworkAttachmentDefinition), for example ray/roce-rail0."""
+    host_network: StrictBool | None = None
+    """Whether pods use the node's network; by default, as the fabric needs."""
+
+
+class LimitsSpec(Section):
+    """What is too long, and what is too much."""
+
+    start_timeout: Seconds = 1800.0
+    """How long a start may take, for example 30m."""
+    request_timeout: Seconds = 600.0
+    """How long a request may take."""
+    max_concurrent_requests: Count = 256
+    """Requests that one replica serves at once."""
+
+
+class KubernetesSpec(Section):
+    """Where and how it is deployed on Kubernetes."""
+
+    namespace: str | None = None
+    """Namespace; that of the context by default."""
+    image: str | None = None
+    """Container image with Ray and vLLM."""
+    image_pull_secrets: tuple[str, ...] = ()
+    """Names of Secrets for the image's registry."""
+    service_account: str | None = None
+    """Service account of the pods."""
+    ray_version: str | None = None
+    """Ray's version in the image."""
+    labels: StrMap = {}
+    """Labels of every object."""
+    annotations: StrMap = {}
+    """Annotations of every object."""
+
+
+class Spec(Section):
+    """A model, the gang that serves it, and where it runs."""
+
+    name: Name
+    """Names everything that is made from this: lower-case letters, digits and -."""
+    model: ModelSpec
+    """Which model."""
+    engine: EngineSpec = EngineSpec()
+    """vLLM's own settings."""
+    parallelism: ParallelismSpec = ParallelismSpec()
+    """How one replica is spread over GPUs."""
+    replicas: Count = 1
+    """Replicas; each is a gang of its own."""
+    nodes: NodesSpec = NodesSpec()
+    """The nodes of one replica."""
+    scheduler: SchedulerSpec = SchedulerSpec()
+    """Who schedules the gang."""
+    fabric: FabricSpec = FabricSpec()
+    """The network between ranks."""
+    limits: LimitsSpec = LimitsSpec()
+    """Deadlines and limits."""
+    kubernetes: KubernetesSpec = KubernetesSpec()
+    """Where and how it is deployed on Kubernetes."""
+
+    _document: Document | None = PrivateAttr(default=None)
+
+    @property
+    def source_path(self) -> Path | None:
+        """The file that it was read from, None for standard input and text."""
+        return self._document.path if self._document else None
+
+    @property
+    def base(self) -> Path:
+        """The directory that relative paths start from."""
+        return self.source_path.parent if self.source_path else Path.cwd()
+
+    def position(self, field: str) -> tuple[int, int] | None:
+        """Line and column (from 1) of a field or of the nearest one above it, None when it was not read from text."""
+        return self._document.position(field.split(".")) if self._document else None
+
+    def problem(
+        self, field: str, message: str, *, allowed: str | None = None, suggestion: str | None = None
+    ) -> SpecError:
+        """The error that blames a field, for checks that need more than the file."""
+        from raygang.spec._document import Document
+        from raygang.spec._errors import SpecError
+
+        document = self._document or Document.of_nothing()
+        return SpecError((document.problem(field.split("."), message, allowed=allowed, suggestion=suggestion),))
