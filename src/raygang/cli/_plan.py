@@ -7,12 +7,12 @@ import json
 from rich.table import Table
 
 from raygang.cli._console import bytes_text, out
-from raygang.cli._prepare import load_plan
+from raygang.cli._prepare import make_plan, read_spec
 from raygang.plan import Plan
 
 
 def show(path: str, *, as_json: bool) -> None:
-    plan, _ = load_plan(path)
+    plan, _ = make_plan(read_spec(path))
     if as_json:
         out.print_json(json.dumps(facts(plan)))
     else:

@@ -10,12 +10,19 @@ from raygang.checkpoint import obtain, read_checkpoint
 from raygang.cli._console import err
 from raygang.local import cache_dir
 from raygang.plan import Plan, plan
-from raygang.spec import Spec, load_spec
+from raygang.spec import Spec, SpecError, check_engine_args, load_spec
 
 
-def load_plan(path: str) -> tuple[Plan, Path]:
-    """The plan of a specification and the directory of its model; converts or fetches the model when needed."""
+def read_spec(path: str) -> Spec:
+    """The specification of a file, its engine arguments checked against the installed vLLM."""
     spec = load_spec(path)
+    if problems := check_engine_args(spec):
+        raise SpecError(problems)
+    return spec
+
+
+def make_plan(spec: Spec) -> tuple[Plan, Path]:
+    """The plan of a specification and the directory of its model; converts or fetches the model when needed."""
     model = obtain_model(spec)
     return plan(spec, read_checkpoint(model)), model
 
@@ -31,6 +38,5 @@ def obtain_model(spec: Spec) -> Path:
                 tasks[what] = int(bar.add_task(what, total=total))
             bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
 
-        base = (spec.source_path or Path.cwd() / "-").parent
         dtype = str(spec.engine.args.get("dtype", "auto"))
-        return obtain(spec.model, base=base, cache=cache_dir(), dtype=dtype, progress=progress)
+        return obtain(spec.model, base=spec.base, cache=cache_dir(), dtype=dtype, progress=progress)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from raygang.cli._console import err, out
 from raygang.cli._plan import summary
-from raygang.cli._prepare import load_plan
+from raygang.cli._prepare import make_plan, read_spec
 from raygang.cli._progress import Json, View, choose_view
 from raygang.hardware import this_machine
 from raygang.local import lifetime
-from raygang.local.prepare import check_software, prepare
+from raygang.local.prepare import check_place, prepare
 from raygang.local.session import Request, Session
 from raygang.plan import fits_machine
 
@@ -42,9 +42,9 @@ def run(options: Options, *, detach: bool) -> int:
 
 def prepare_request(options: Options) -> Request:
     """All that can be known to be wrong is found here, before anything is started."""
-    check_software()
-    plan, model = load_plan(options.spec)
-    machine = this_machine()
+    spec, machine = read_spec(options.spec), this_machine()
+    check_place(spec, machine, options.host, options.port)
+    plan, model = make_plan(spec)
     fits_machine(plan, machine)
     request = prepare(plan, model, machine, host=options.host, port=options.port, dashboard=options.dashboard)
     if not options.json:

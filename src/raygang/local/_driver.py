@@ -69,10 +69,18 @@ def wait_until_up(job: Job) -> str | None:
         status = serve.status().applications[APP]
         if status.status == "RUNNING":
             return None
-        if status.status in ("DEPLOY_FAILED", "UNHEALTHY"):
+        # Serve would start a failed replica again, twice; what a user wants here is the cause of the first.
+        if status.status in ("DEPLOY_FAILED", "UNHEALTHY") or failed():
             return progress.first_failure() or status.message
         time.sleep(POLL_S)
     return f"not ready after {job.deadline_s:.0f} s (limits.start_timeout)"
+
+
+def failed() -> bool:
+    """Whether the replica has reported that its engine did not start."""
+    from raygang.runtime import progress
+
+    return progress.read().get(progress.REPLICA, {}).get("stage") == "failed"
 
 
 class Watcher:

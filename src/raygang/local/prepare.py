@@ -6,20 +6,41 @@ from pathlib import Path
 from typing import Any
 
 from raygang.hardware import Machine
+from raygang.local._network import check_port
 from raygang.local.session import NodeSize, Request
 from raygang.manifest import app_arguments
 from raygang.plan import Plan
 from raygang.runtime import versions
-from raygang.spec import UserError
+from raygang.spec import Spec, UserError
 
 CPU_KV_BYTES = 256 * 1024**2  # per rank; vLLM would take 90% of the machine's memory for each rank
 BF16_FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # /proc/cpuinfo on x86 and Arm
 
 
-def check_software() -> None:
-    """Raise UserError when Ray or vLLM is missing or of another version than the runtime was built for."""
+def check_place(spec: Spec, machine: Machine, host: str, port: int) -> None:
+    """What can be known to be missing here before the model is fetched.
+
+    Raises:
+        UserError: Ray or vLLM is missing or of another version than the runtime was built for, the specification asks
+            for GPUs and there is none, or the port is taken.
+    """
     if problems := versions.problems():
         raise UserError("; ".join(problems), hint="install raygang[cpu], or raygang[gpu] on a machine with GPUs")
+    wants_gpus(spec, machine)
+    check_port(host, port)
+
+
+def wants_gpus(spec: Spec, machine: Machine) -> bool:
+    """Whether the ranks go on GPUs here. Raises UserError when they should and there is none."""
+    wanted = spec.nodes.accelerator
+    if wanted == "cpu" or (wanted == "auto" and not machine.gpus):
+        return False
+    if not machine.gpus:
+        raise UserError(
+            f"nodes.accelerator is {wanted}, and this machine has no GPU",
+            hint="write `accelerator: auto` (or cpu) to run on this machine's CPUs",
+        )
+    return True
 
 
 def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, dashboard: bool = False) -> Request:
@@ -28,8 +49,13 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
     Raises:
         UserError: the plan wants GPUs that are not here, or more ranks than there are GPUs.
     """
-    gpus = _use_gpus(plan, machine)
     spec = plan.spec
+    gpus = wants_gpus(spec, machine)
+    if gpus and plan.world_size > len(machine.gpus):
+        raise UserError(
+            f"the plan has {plan.world_size} ranks, one GPU each, and this machine has {len(machine.gpus)}",
+            hint="lower parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
+        )
     return Request(
         name=spec.name,
         spec=str(spec.source_path or ""),
@@ -40,23 +66,6 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
         dashboard=dashboard,
         start_timeout_s=spec.limits.start_timeout,
     )
-
-
-def _use_gpus(plan: Plan, machine: Machine) -> bool:
-    wanted = plan.spec.nodes.accelerator
-    if wanted == "cpu" or (wanted == "auto" and not machine.gpus):
-        return False
-    if not machine.gpus:
-        raise UserError(
-            f"nodes.accelerator is {wanted}, and this machine has no GPU",
-            hint="write `accelerator: auto` (or cpu) to run on this machine's CPUs",
-        )
-    if plan.world_size > len(machine.gpus):
-        raise UserError(
-            f"the plan has {plan.world_size} ranks, one GPU each, and this machine has {len(machine.gpus)}",
-            hint="lower parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
-        )
-    return True
 
 
 def _sizes(plan: Plan, machine: Machine, gpus: bool) -> tuple[NodeSize, ...]:

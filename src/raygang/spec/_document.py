@@ -23,6 +23,8 @@ MAX_DEPTH = 40
 SECRET_NAME = re.compile(r"(^|[_.-])(token|secret|password|passwd|api[_-]?key|access[_-]?key|credentials?)$", re.I)
 SECRET_VALUE = re.compile(r"\b(hf_\w{8,}|sk-[\w-]{8,}|gh[pousr]_\w{8,}|eyJ[\w-]{8,}|AKIA\w{8,})")
 
+_NAMES = re.compile(r"([\w.-]+)[\"']?\s*:")  # of fields, in a line that cannot be parsed
+
 FieldPath = tuple[str, ...]
 
 
@@ -151,7 +153,7 @@ def _yaml_problem(error: MarkedYAMLError, file: str, text: str) -> Problem:
     line = min(mark.line + 1, max(len(lines), 1)) if mark else None
     source = lines[line - 1] if line and line <= len(lines) else None
     column = min(mark.column + 1, len(source) + 1) if mark and source is not None else None
-    hide = bool(source and (SECRET_VALUE.search(source) or SECRET_NAME.search(source.partition(":")[0].strip())))
+    hide = bool(source and (SECRET_VALUE.search(source) or any(map(SECRET_NAME.search, _NAMES.findall(source)))))
     return Problem(file, line, column, "", _yaml_message(error, source), source=None if hide else source)
 
 

@@ -75,6 +75,8 @@ def _not_json(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, .
         return [p for i, v in enumerate(value) for p in _not_json(v, (*path, str(i)))]
     if isinstance(value, float) and not math.isfinite(value):
         return [(path, "must be a finite number")]
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        return [(path, "half of a character (a lone surrogate)")]
     if value is not None and not isinstance(value, (str, bool, int, float)):
         return [(path, f"a {type(value).__name__}; write it in quotes if text is meant")]
     return []

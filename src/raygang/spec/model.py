@@ -197,6 +197,12 @@ class Spec(Section):
     kubernetes: KubernetesSpec = KubernetesSpec()
     """Where and how it is deployed on Kubernetes."""
 
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same, wherever they were read from."""
+        return isinstance(other, Spec) and self.model_dump() == other.model_dump()
+
+    __hash__ = None  # type: ignore[assignment]  # holds mappings
+
     _document: Document | None = PrivateAttr(default=None)
 
     @property

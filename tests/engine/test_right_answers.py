@@ -1,0 +1,53 @@
+"""Greedy tokens over several nodes are those of a single vLLM process of the same type."""
+
+from pathlib import Path
+
+import openai
+import pytest
+from tests.engine.conftest import Endpoint, write_spec
+from tests.support.cli import Run
+from tests.support.single import single_process_tokens
+from tests.support.tiny import make_tiny_llama
+
+from raygang.checkpoint import obtain
+from raygang.spec import ModelSource, ModelSpec
+
+PROMPTS = [
+    "Hello world", "The capital of France is", "1, 2, 3, 4,", "Once upon a time", "def main():",
+    "Water boils at", "Dear Sir or Madam,", "The largest planet is",
+]  # fmt: skip
+TOKENS = 64
+
+
+def tokens_of(endpoint_url: str, model: str) -> list[list[int]]:
+    with openai.OpenAI(base_url=endpoint_url, api_key="none", timeout=300, max_retries=0) as client:
+        answer = client.completions.create(
+            model=model,
+            prompt=PROMPTS,
+            max_tokens=TOKENS,
+            temperature=0,
+            extra_body={"ignore_eos": True, "return_token_ids": True},
+        )
+    return [choice.token_ids for choice in answer.choices]  # type: ignore[attr-defined]
+
+
+def test_pipeline_parallel_float32(endpoint: Endpoint) -> None:
+    assert tokens_of(endpoint.url, "tiny") == single_process_tokens(endpoint.path, "float32", PROMPTS, TOKENS)
+
+
+@pytest.mark.parametrize(("dtype", "tensor", "pipeline"), [("float32", 2, 1), ("bfloat16", 1, 2)])
+def test_tiny(tmp_path: Path, cache: Path, dtype: str, tensor: int, pipeline: int) -> None:
+    model = make_tiny_llama(tmp_path / "tiny", dtype=dtype)
+    spec = write_spec(tmp_path / "answers.yaml", model, dtype=dtype, tensor=tensor, pipeline=pipeline)
+    with Run(spec, "--port", "18441", cache=cache) as run:
+        found = tokens_of(run.until_ready(), "answers")
+    assert found == single_process_tokens(model, dtype, PROMPTS, TOKENS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_smollm2_pipeline_parallel(tmp_path: Path, cache: Path, dtype: str) -> None:
+    model = obtain(ModelSpec(source=ModelSource.parse("demo:smollm2")), base=tmp_path, cache=cache, dtype=dtype)
+    spec = write_spec(tmp_path / "smollm2.yaml", model, dtype=dtype)
+    with Run(spec, "--port", "18442", cache=cache) as run:
+        found = tokens_of(run.until_ready(), "smollm2")
+    assert found == single_process_tokens(model, dtype, PROMPTS, TOKENS)
