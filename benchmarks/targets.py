@@ -26,7 +26,7 @@ ENGINE = {
     "max_model_len": 1024, "max_num_seqs": 64, "kv_cache_memory_bytes": 268435456, "enforce_eager": True,
 }  # fmt: skip
 MARK = "benchmark"
-PORT, GCS = 18601, 18602
+PORT, GCS = 8601, 6399
 NAME = "model"
 
 
@@ -119,7 +119,6 @@ def environment(directory: str) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | {
         _processes.MARK: MARK,
         "RAYGANG_CPU_RANKS": "1",
-        "RAYGANG_GANG": "1",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
         "RAY_USAGE_STATS_ENABLED": "0",

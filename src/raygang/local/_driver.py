@@ -8,11 +8,14 @@ writes `Event`s as JSON lines to standard output; exit code 0 when the applicati
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from raygang.local.events import Event
 
 APP = "raygang"
 POLL_S = 0.25
@@ -34,7 +37,12 @@ class Job:
         return json.dumps(asdict(self))
 
 
+# Ray and its libraries write to standard output what they please; events have a descriptor of their own.
+_events = os.fdopen(os.dup(1), "w", buffering=1)
+
+
 def main() -> int:
+    os.dup2(2, 1)
     # Imported while the head node starts: the job comes when it is up.
     import ray
     from ray import serve
@@ -116,7 +124,7 @@ class Watcher:
 
     def say(self, part: str, stage: str, detail: str = "") -> None:
         at = time.monotonic() - self._job.began
-        print(json.dumps({"at": at, "part": part, "stage": stage, "detail": detail}), flush=True)  # noqa: T201
+        _events.write(Event(at, part, stage, detail).to_json() + "\n")
 
 
 if __name__ == "__main__":

@@ -7,14 +7,19 @@ request hangs that long. Polling in slices costs four wake-ups a second and ends
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
 SLICE_MS = 250
 
 
-def install() -> None:
-    """Replace `MessageQueue.dequeue`; a second call changes nothing."""
+def install(spin_s: float | None = None) -> None:
+    """Replace `MessageQueue.dequeue`; a second call changes nothing.
+
+    Args:
+        spin_s: how long a shared-memory reader looks again and again before it sleeps; vLLM's own second by default.
+    """
     from vllm.distributed.device_communicators import shm_broadcast
 
     queue = shm_broadcast.MessageQueue
@@ -30,6 +35,9 @@ def install() -> None:
 
     sliced.raygang = True  # type: ignore[attr-defined]
     queue.dequeue = sliced
+    if spin_s is not None:
+        condition = shm_broadcast.SpinCondition
+        condition.__init__ = functools.partialmethod(condition.__init__, busy_loop_s=spin_s)
 
 
 def _wait(queue: Any, deadline: float | None) -> None:

@@ -10,6 +10,7 @@ import os
 from raygang.runtime import versions
 
 CPU_RANKS = "RAYGANG_CPU_RANKS"  # "1": ranks are logical GPU slots on CPUs
+SPIN = "RAYGANG_SPIN_S"  # seconds that a reader of shared memory spins; for ranks that share cores
 GANG = "RAYGANG_GANG"  # "1": this process belongs to a gang that raygang started
 
 
@@ -18,7 +19,7 @@ def general() -> None:
     if os.environ.get(GANG) == "1":
         from raygang.runtime import message_queue, stages
 
-        message_queue.install()
+        message_queue.install(float(spin) if (spin := os.environ.get(SPIN)) else None)
         stages.install()
 
 
