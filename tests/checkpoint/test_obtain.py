@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.tiny import make_tiny_llama
 
 from raygang.checkpoint import obtain, read_checkpoint
 from raygang.spec import ModelSource, ModelSpec, SecretRef, UserError
+from tests.support.tiny import make_tiny_llama
 
 
 def model(source: str, **fields: object) -> ModelSpec:

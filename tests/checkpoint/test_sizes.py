@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.tiny import make_tiny_llama
 
 from raygang.checkpoint import Checkpoint, divisors, pipeline_layers, rank_shares, read_checkpoint
 from raygang.spec import UserError
+from tests.support.tiny import make_tiny_llama
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2,

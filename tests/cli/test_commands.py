@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.cli import raygang
-from tests.support.tiny import make_tiny_llama
 
 from raygang import __version__
+from tests.support.cli import raygang
+from tests.support.tiny import make_tiny_llama
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import openai
 import pytest
+
 from tests.support.cli import Run
 from tests.support.tiny import make_tiny_llama
 

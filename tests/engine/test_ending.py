@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+
 from tests.engine.conftest import Endpoint, write_spec
 from tests.support.cli import COMMAND, Run, leftovers, raygang, until
 
@@ -32,7 +33,7 @@ def clean(cache: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("stage", [("node/0", "joined"), ("replica", "engine")])
+@pytest.mark.parametrize("stage", [("node/0", "joined"), ("replica/0", "engine")])
 def test_killed_while_it_starts(spec: Path, cache: Path, stage: tuple[str, str], number: signal.Signals) -> None:
     with Run(spec, "--port", "18451", cache=cache) as run:
         run.until_stage(*stage)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import openai
 import pytest
+
 from tests.engine.conftest import Endpoint
 from tests.support.cli import until
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import openai
 import pytest
+
+from raygang.checkpoint import obtain
+from raygang.spec import ModelSource, ModelSpec
 from tests.engine.conftest import Endpoint, write_spec
 from tests.support.cli import Run
 from tests.support.single import single_process_tokens
 from tests.support.tiny import make_tiny_llama
-
-from raygang.checkpoint import obtain
-from raygang.spec import ModelSource, ModelSpec
 
 PROMPTS = [
     "Hello world", "The capital of France is", "1, 2, 3, 4,", "Once upon a time", "def main():",

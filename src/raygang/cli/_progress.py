@@ -19,10 +19,10 @@ from raygang.local import Event
 from raygang.local.session import Request
 
 WORDS = {
-    ("replica", "importing"): "replica placed, loading its libraries",
-    ("replica", "engine"): "engine starting",
-    ("replica", "first token"): "sending a token through all ranks",
-    ("app", "deploying"): "Serve is up, application deployed",
+    "importing": "replica placed, loading its libraries",
+    "engine": "engine starting",
+    "first token": "sending a token through all ranks",
+    "deploying": "Serve is up, application deployed",
 }
 
 
@@ -86,6 +86,7 @@ class LiveTable:
         self._began = time.monotonic()
         self._stages: dict[str, Event] = {}
         self._nodes = [size.ranks for size in request.nodes]
+        self._world = sum(self._nodes) // request.app["replicas"]
         self._live = Live(get_renderable=self._render, console=err, refresh_per_second=4)
         self._done = False
 
@@ -106,6 +107,8 @@ class LiveTable:
 
     def ready(self, url: str, model: str, name: str) -> None:
         self._stop()
+        if dashboard := self._stages.get("dashboard"):
+            err.print(f"Ray's dashboard: {dashboard.detail}")
         print_ready(url, model, name)
 
     def _render(self) -> RenderableType:
@@ -121,20 +124,20 @@ class LiveTable:
         return Group(table, self._line())
 
     def _row(self, table: Table, name: str, node: Event | None, rank: int) -> None:
-        state = self._stages.get(f"rank/{rank}")
+        state = self._stages.get(f"rank/{rank // self._world}/{rank % self._world}")
         last = state or node
         table.add_row(
             name,
             node.detail if node else "",
             _colored(node.stage) if node else "",
-            str(rank),
+            str(rank % self._world),
             _colored(state.stage) if state else "-",
             f"{last.at:.1f} s" if last else "",
         )
 
     def _line(self) -> Text:
-        event = self._stages.get("replica") or self._stages.get("app")
-        words = WORDS.get((event.part, event.stage), f"{event.part} {event.stage}") if event else "starting Ray"
+        event = self._stages.get("replica/0") or self._stages.get("app")
+        words = WORDS.get(event.stage, f"{event.part} {event.stage}") if event else "starting Ray"
         return Text(f"{time.monotonic() - self._began:5.1f} s  {words}", style="bold")
 
 

@@ -54,7 +54,9 @@ def main() -> int:
     ray.init(address=job.address, _node_ip_address=job.node_ip, log_to_driver=False, logging_level="ERROR")
     watcher = Watcher(job)
     threading.Thread(target=watcher.run, daemon=True).start()
-    serve.start(http_options=HTTPOptions(host=job.host, port=job.port, location="HeadOnly"))
+    timeout = job.app["request_timeout_s"]
+    http = HTTPOptions(host=job.host, port=job.port, location="HeadOnly", request_timeout_s=timeout)
+    serve.start(http_options=http)
     watcher.say("app", "deploying")
     try:
         target = serve.RunTarget(build(job.app), name=APP, route_prefix="/")
@@ -85,10 +87,10 @@ def wait_until_up(job: Job) -> str | None:
 
 
 def failed() -> bool:
-    """Whether the replica has reported that its engine did not start."""
+    """Whether a replica has reported that its engine did not start."""
     from raygang.runtime import progress
 
-    return progress.read().get(progress.REPLICA, {}).get("stage") == "failed"
+    return any(e["stage"] == "failed" for part, e in progress.read().items() if part.startswith("replica/"))
 
 
 class Watcher:

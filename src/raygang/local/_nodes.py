@@ -53,7 +53,7 @@ class Cluster:
     mark: str
     nodes: tuple[Node, ...]
     paths: RunPaths
-    dashboard: bool = False
+    dashboard_port: int | None = None
     python: str = sys.executable
     gcs_port: int = field(default_factory=lambda: free_ports(1)[0])
     serve_ports: tuple[int, ...] = field(default_factory=lambda: tuple(free_ports(4)))
@@ -74,15 +74,15 @@ class Cluster:
         ray = [self.python, "-m", "ray.scripts.scripts", "start", "--block"]
         place = [f"--node-ip-address={node.address}", f"--temp-dir={self.paths.ray(node.index)}"]
         size = [f"--num-gpus={node.gpus}", f"--num-cpus={node.cpus}", f"--object-store-memory={OBJECT_STORE_BYTES}"]
-        agent, client, dashboard = free_ports(3)
+        agent, client = free_ports(2)
         ports = ["--min-worker-port=0", "--max-worker-port=0", f"--dashboard-agent-listen-port={agent}"]
         quiet = ["--disable-usage-stats", "--include-log-monitor=false"]
         if node.index > 0:
             return [*ray, f"--address={self.address}", *place, *size, *ports, *quiet]
         head = ["--head", f"--port={self.gcs_port}", f"--ray-client-server-port={client}", "--no-monitor"]
-        web = [f"--include-dashboard={str(self.dashboard).lower()}"]
-        if self.dashboard:
-            web += ["--dashboard-host=127.0.0.1", f"--dashboard-port={dashboard}"]
+        web = ["--include-dashboard=false"]
+        if self.dashboard_port:
+            web = ["--include-dashboard=true", "--dashboard-host=127.0.0.1", f"--dashboard-port={self.dashboard_port}"]
         return [*ray, *head, *place, *size, *ports, *quiet, *web]
 
     def environment(self, node: Node | None = None) -> dict[str, str]:

@@ -12,7 +12,7 @@ class Event:
 
     Attributes:
         at: seconds since the run began.
-        part: "node/0", "rank/1", "replica", "engine", "app" or "endpoint".
+        part: "node/0"; "replica/0", "engine/0", "rank/0/1" of a replica; "app" or "endpoint".
         stage: the stage that it reached, for example "joined", "weights", "ready", "failed".
         detail: what goes with it: an address, a cause.
     """

@@ -51,10 +51,11 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
     """
     spec = plan.spec
     gpus = wants_gpus(spec, machine)
-    if gpus and plan.world_size > len(machine.gpus):
+    ranks = plan.world_size * spec.replicas
+    if gpus and ranks > len(machine.gpus):
         raise UserError(
-            f"the plan has {plan.world_size} ranks, one GPU each, and this machine has {len(machine.gpus)}",
-            hint="lower parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
+            f"the plan has {ranks} ranks, one GPU each, and this machine has {len(machine.gpus)}",
+            hint="lower replicas, parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
         )
     return Request(
         name=spec.name,
@@ -69,10 +70,11 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
 
 
 def _sizes(plan: Plan, machine: Machine, gpus: bool) -> tuple[NodeSize, ...]:
-    cpus = max(2, machine.cpus // len(plan.nodes))
-    threads = max(1, machine.cpus // plan.world_size)
+    nodes = plan.nodes * plan.spec.replicas  # each replica is a gang with nodes of its own
+    cpus = max(2, machine.cpus // len(nodes))
+    threads = max(1, machine.cpus // (plan.world_size * plan.spec.replicas))
     sizes, first = [], 0
-    for node in plan.nodes:
+    for node in nodes:
         ranks = len(node.ranks)
         devices = tuple(range(first, first + ranks)) if gpus else ()
         sizes.append(NodeSize(ranks, max(cpus, ranks + 1), threads, devices))

@@ -112,6 +112,8 @@ class Session:
         await self._deploy(driver)
         await self._until_answering()
         self._supervisor.publish_url(self.url)
+        if self._cluster.dashboard_port:
+            self.say("dashboard", "ready", f"http://127.0.0.1:{self._cluster.dashboard_port}")
         self.say("endpoint", "ready", self.url)
 
     async def watch(self) -> None:
@@ -139,7 +141,8 @@ class Session:
             _nodes.Node(i, address, size.ranks, size.cpus, size.threads, size.devices)
             for i, (address, size) in enumerate(zip(addresses, sizes, strict=True))
         )
-        cluster = _nodes.Cluster(run.mark, nodes, self._supervisor.paths, self._request.dashboard)
+        dashboard = _network.free_ports(1)[0] if self._request.dashboard else None
+        cluster = _nodes.Cluster(run.mark, nodes, self._supervisor.paths, dashboard)
         cluster.write_token()
         return cluster
 

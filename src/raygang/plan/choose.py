@@ -13,6 +13,8 @@ def plan(spec: Spec, checkpoint: Checkpoint) -> Plan:
     Raises:
         UserError: the model cannot be divided like that, or the nodes do not hold the ranks.
     """
+    if spec.parallelism.data > 1:
+        raise spec.problem("parallelism.data", "data parallel ranks cannot be planned yet", suggestion="replicas")
     tensor, pipeline, count, notes = _choose(spec, checkpoint)
     check_divisible(checkpoint, tensor, pipeline)
     nodes = _place(tensor * pipeline, count, spec.nodes.accelerators)

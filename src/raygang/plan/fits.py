@@ -15,28 +15,28 @@ DEFAULT_KV_BYTES = 256 * 1024**2
 
 
 def fits_machine(plan: Plan, machine: Machine) -> None:
-    """Raise UserError when a replica on this machine's CPUs would need more memory than is available.
+    """Raise UserError when the replicas on this machine's CPUs would need more memory than is available.
 
     Ranks on GPUs are not looked at here.
     """
     if plan.spec.nodes.accelerator not in ("cpu", "auto") or (machine.gpus and plan.spec.nodes.accelerator == "auto"):
         return
-    needed = memory_needed(plan)
+    needed, replicas = memory_needed(plan), plan.spec.replicas
     if needed > machine.memory_available_bytes:
         raise UserError(
-            f"{plan.world_size} ranks on {len(plan.nodes)} nodes need about {_gib(needed)} GiB of memory here, and "
-            f"{_gib(machine.memory_available_bytes)} GiB are available",
+            f"{plan.world_size * replicas} ranks on {len(plan.nodes) * replicas} nodes need about {_gib(needed)} GiB of "
+            f"memory here, and {_gib(machine.memory_available_bytes)} GiB are available",
             hint="use fewer ranks, a smaller model, or a smaller engine.args.kv_cache_memory_bytes",
         )
 
 
 def memory_needed(plan: Plan) -> int:
-    """Bytes of main memory for one replica on CPU ranks, everything that Ray and vLLM start included."""
+    """Bytes of main memory for all replicas on CPU ranks, everything that Ray and vLLM start included."""
     kv = int(plan.spec.engine.args.get("kv_cache_memory_bytes") or DEFAULT_KV_BYTES)
     stored, engine = plan.checkpoint.dtype, str(plan.spec.engine.args.get("dtype", "auto"))
     factor = 2 if engine in ("float32", "float") and stored in ("bfloat16", "float16") else 1
     ranks = sum(r.weight_bytes * factor + kv + RANK_BASE_BYTES for r in plan.ranks)
-    return (ranks + REPLICA_BASE_BYTES) * plan.spec.replicas + NODE_BASE_BYTES * len(plan.nodes)
+    return (ranks + REPLICA_BASE_BYTES) * plan.spec.replicas + NODE_BASE_BYTES * len(plan.nodes) * plan.spec.replicas
 
 
 def _gib(n: int) -> str:

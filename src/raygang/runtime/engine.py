@@ -28,7 +28,7 @@ class Engine(LLMServer):
 
     async def _start_engine(self) -> None:
         await self.engine.start()
-        progress.report(progress.REPLICA, "first token")
+        progress.report(progress.part("replica"), "first token")
         await self._first_token()
 
     async def _first_token(self) -> None:

@@ -2,7 +2,7 @@
 
 The store lives in the GCS: it needs no process of its own, and whoever watches the cluster can read it. Keys are
 `raygang/<part>`, values JSON: `{"stage": ..., "since": <unix seconds>, "node": <ip>, "pid": ...}` and what the
-reporter adds.
+reporter adds. Parts are "replica/<n>", "engine/<n>" and "rank/<n>/<rank>", n being the replica's rank in Serve.
 """
 
 from __future__ import annotations
@@ -12,12 +12,18 @@ import os
 import time
 from typing import Any
 
-REPLICA = "replica"
 PREFIX = "raygang/"
+REPLICA_VARIABLE = "RAYGANG_REPLICA"  # set by the replica, inherited by its engine core, handed on to its ranks by vLLM
+
+
+def part(kind: str, rank: int | None = None) -> str:
+    """The name of a part of this process's replica: kind "replica" or "engine", or "rank" with its number."""
+    replica = os.environ.get(REPLICA_VARIABLE, "0")
+    return f"{kind}/{replica}" if rank is None else f"{kind}/{replica}/{rank}"
 
 
 def report(part: str, stage: str, **facts: Any) -> None:
-    """Say that `part` ("replica" or "rank/<n>") has reached `stage`."""
+    """Say that `part` has reached `stage`."""
     import ray
     from ray.experimental.internal_kv import _internal_kv_put
 
@@ -44,11 +50,3 @@ def first_failure() -> str | None:
     ranks = [entry for part, entry in failed.items() if part.startswith("rank/")]
     candidates = ranks or list(failed.values())
     return str(min(candidates, key=lambda e: e["since"])["cause"]) if candidates else None
-
-
-def clear() -> None:
-    """Forget all reports, before a new start of the gang."""
-    from ray.experimental.internal_kv import _internal_kv_del
-
-    for part in read():
-        _internal_kv_del(PREFIX + part)

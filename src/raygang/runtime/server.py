@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+from ray import serve
 
 from raygang.runtime import progress
 from raygang.runtime.config import AppConfig
@@ -20,19 +23,21 @@ class GangServer:
     """
 
     async def __init__(self, config: dict[str, Any]) -> None:  # type: ignore[misc]  # Serve awaits it
-        progress.report(progress.REPLICA, "importing")
+        os.environ[progress.REPLICA_VARIABLE] = str(serve.get_replica_context().rank.rank)
+        self._part = progress.part("replica")
+        progress.report(self._part, "importing")
         self._engine = await self._start(AppConfig.model_validate(config))
-        progress.report(progress.REPLICA, "ready")
+        progress.report(self._part, "ready")
 
     async def _start(self, config: AppConfig) -> Engine:
         from raygang.runtime import engine  # here, so that Serve's controller and the builder never import vLLM
 
-        progress.report(progress.REPLICA, "engine")
+        progress.report(self._part, "engine")
         try:
             return await engine.start(config)
         except Exception as e:  # noqa: BLE001  (whatever vLLM raises: name its first cause)
             cause = progress.first_failure() or f"{type(e).__name__}: {e}"
-            progress.report(progress.REPLICA, "failed", cause=cause)
+            progress.report(self._part, "failed", cause=cause)
             raise RuntimeError(cause) from None
 
     async def __serve_build_asgi_app__(self) -> FastAPI:

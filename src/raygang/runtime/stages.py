@@ -12,8 +12,6 @@ from typing import Any
 
 from raygang.runtime import progress
 
-ENGINE = "engine"
-
 
 def install() -> None:
     """Wrap the stages; a second call changes nothing."""
@@ -26,12 +24,16 @@ def install() -> None:
     _wrap(Worker, "init_device", _rank, before="device")
     _wrap(Worker, "load_model", _rank, before="weights", after="loaded")
     _wrap(Worker, "initialize_from_config", _rank, after="ready")
-    _wrap(Executor, "__init__", lambda _: ENGINE, after="workers")
-    _wrap(Executor, "initialize_from_config", lambda _: ENGINE, after="ready")
+    _wrap(Executor, "__init__", _engine, after="workers")
+    _wrap(Executor, "initialize_from_config", _engine, after="ready")
 
 
 def _rank(worker: Any) -> str:
-    return f"rank/{worker.global_rank}"
+    return progress.part("rank", worker.global_rank)
+
+
+def _engine(_executor: Any) -> str:
+    return progress.part("engine")
 
 
 def _wrap(

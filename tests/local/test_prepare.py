@@ -1,0 +1,81 @@
+"""How this machine is shared among the nodes of a plan."""
+
+from pathlib import Path
+
+import pytest
+
+from raygang.hardware import Gpu, Machine
+from raygang.local.prepare import has_bf16, prepare
+from raygang.local.session import Request
+from raygang.plan import plan
+from raygang.runtime.config import AppConfig
+from raygang.spec import Spec, UserError
+from tests.plan.test_plan import checkpoint
+
+
+def request(gpus: int = 0, cpus: int = 16, **fields: object) -> Request:
+    spec = Spec.model_validate({"name": "x", "model": {"source": "a/b"}, **fields})
+    cards = tuple(Gpu(i, "H200", 2**37) for i in range(gpus))
+    machine = Machine("h", "Linux", cpus, 2**40, 2**40, cards)
+    return prepare(plan(spec, checkpoint()), Path("/m"), machine, host="127.0.0.1", port=8000)
+
+
+def test_cpus_are_shared_evenly_and_never_fewer_than_the_ranks_need() -> None:
+    found = request(nodes={"count": 2, "accelerator": "cpu"})
+    assert [(n.ranks, n.cpus, n.threads) for n in found.nodes] == [(1, 8, 8), (1, 8, 8)]
+    assert [n.cpus for n in request(cpus=1, nodes={"count": 4, "accelerators": 4, "accelerator": "cpu"}).nodes] == [
+        5
+    ] * 4
+
+
+def test_gpus_are_dealt_out_in_order_each_to_one_node() -> None:
+    found = request(gpus=8, nodes={"count": 2, "accelerators": 4})
+    assert [n.devices for n in found.nodes] == [(0, 1, 2, 3), (4, 5, 6, 7)]
+
+
+def test_each_replica_has_nodes_of_its_own() -> None:
+    found = request(gpus=8, replicas=2, nodes={"count": 2, "accelerators": 2})
+    assert [n.devices for n in found.nodes] == [(0, 1), (2, 3), (4, 5), (6, 7)]
+    assert AppConfig.model_validate(found.app).replicas == 2
+
+
+def test_more_ranks_than_gpus_are_refused() -> None:
+    with pytest.raises(UserError, match="16 ranks, one GPU each, and this machine has 8"):
+        request(gpus=8, nodes={"count": 2, "accelerators": 8})
+
+
+def test_cpu_ranks_on_a_machine_with_gpus_use_none() -> None:
+    assert request(gpus=8, nodes={"accelerator": "cpu"}).nodes[0].devices == ()
+
+
+def test_ranks_on_cpus_get_what_several_on_a_machine_need_and_the_user_has_the_last_word() -> None:
+    cpu = {"accelerator": "cpu"}
+    assert request(nodes=cpu).app["engine_args"]["enforce_eager"] is True
+    assert request(nodes=cpu).app["engine_args"]["kv_cache_memory_bytes"] == 2**28
+    args = {"enforce_eager": False, "gpu_memory_utilization": 0.1}
+    chosen = request(nodes=cpu, engine={"args": args}).app["engine_args"]
+    assert chosen["enforce_eager"] is False
+    assert "kv_cache_memory_bytes" not in chosen
+    assert request(gpus=1).app["engine_args"] == {}
+
+
+def test_the_application_gets_what_the_specification_says() -> None:
+    found = request(
+        gpus=8,
+        parallelism={"tensor": 4, "pipeline": 2},
+        nodes={"count": 2, "accelerators": 4},
+        limits={"start_timeout": "10m", "request_timeout": "5s", "max_concurrent_requests": 7},
+    )
+    app = AppConfig.model_validate(found.app)
+    assert (app.gang.tensor, app.gang.pipeline, app.gang.nodes, app.gang.strategy()) == (4, 2, 2, "PACK")
+    assert (app.served_name, app.max_concurrent_requests, app.request_timeout_s) == ("x", 7, 5)
+    assert found.start_timeout_s == app.start_timeout_s == 600
+
+
+@pytest.mark.parametrize(
+    ("flags", "has"), [("fpu avx512_bf16 sse", True), ("fpu avx2 avx512f", False), ("fp asimd bf16", True)]
+)
+def test_bfloat16_is_used_where_the_cpu_multiplies_it(tmp_path: Path, flags: str, has: bool) -> None:
+    (tmp_path / "cpuinfo").write_text(f"processor: 0\nflags\t: {flags}\n")
+    assert has_bf16(tmp_path / "cpuinfo") is has
+    assert has_bf16(tmp_path / "none") is False
