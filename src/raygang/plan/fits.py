@@ -24,8 +24,8 @@ def fits_machine(plan: Plan, machine: Machine) -> None:
     needed, replicas = memory_needed(plan), plan.spec.replicas
     if needed > machine.memory_available_bytes:
         raise UserError(
-            f"{plan.world_size * replicas} ranks on {len(plan.nodes) * replicas} nodes need about {_gib(needed)} GiB of "
-            f"memory here, and {_gib(machine.memory_available_bytes)} GiB are available",
+            f"{plan.world_size * replicas} ranks on {len(plan.nodes) * replicas} nodes need about {_gib(needed)} GiB "
+            f"of memory here, and {_gib(machine.memory_available_bytes)} GiB are available",
             hint="use fewer ranks, a smaller model, or a smaller engine.args.kv_cache_memory_bytes",
         )
 

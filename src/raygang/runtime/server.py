@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ray import serve
 
-from raygang.runtime import progress
+from raygang.runtime import ingress, progress
 from raygang.runtime.config import AppConfig
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class GangServer:
     """
 
     async def __init__(self, config: dict[str, Any]) -> None:  # type: ignore[misc]  # Serve awaits it
+        ingress.listen_on_node()
         os.environ[progress.REPLICA_VARIABLE] = str(serve.get_replica_context().rank.rank)
         self._part = progress.part("replica")
         progress.report(self._part, "importing")
