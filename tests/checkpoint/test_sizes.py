@@ -122,8 +122,12 @@ def test_the_ranks_hold_all_weights_and_copies_only_where_vllm_copies(tensor: in
     shares = rank_shares(model, tensor, pipeline)
     assert [s.rank for s in shares] == list(range(tensor * pipeline))
     held = sum(s.weight_bytes for s in shares)
-    copied = model.embedding_bytes if tied and pipeline > 1 else 0
-    assert model.total_bytes + copied <= held <= model.total_bytes + copied + tensor * pipeline  # rounding
+    norms = (2 * 6 + 1) * 64 * 2  # on every tensor rank
+    keys_and_values = 6 * 2 * (2 * 8) * 64 * 2  # whole heads: copied when there are fewer than ranks
+    padding = (1024 - 1000) * 64 * 2  # rows of the embedding and of the head
+    copied = (tensor - 1) * norms + (max(tensor, 2) // 2 - 1) * keys_and_values
+    copied += (model.embedding_bytes if tied and pipeline > 1 else 0) + (2 if pipeline > 1 or not tied else 1) * padding
+    assert held == model.total_bytes + copied
     heads = max(1, model.kv_heads // tensor) * tensor
     assert sum(s.kv_bytes_per_token for s in shares) == model.kv_bytes_per_token(kv_heads=heads)
 
@@ -145,8 +149,9 @@ def test_what_cannot_be_divided_names_what_can(
 
 
 def test_key_value_heads_that_neither_divide_nor_are_divided(tmp_path: Path) -> None:
+    divides = {"vocab_size": 960, "intermediate_size": 192}  # by 3, 6 and 12 as well
     with pytest.raises(UserError, match="3 key-value heads do not divide each other") as e:
-        rank_shares(checkpoint(tmp_path, num_attention_heads=12, num_key_value_heads=3, head_dim=8), 4, 1)
+        rank_shares(checkpoint(tmp_path, num_attention_heads=12, num_key_value_heads=3, head_dim=8, **divides), 4, 1)
     assert e.value.hint is not None
     assert "can be 1, 3, 6, 12" in e.value.hint
 

@@ -104,6 +104,7 @@ def test_a_taken_port_is_named_before_anything_starts(spec: Path, cache: Path) -
 
 def test_a_second_run_goes_on_beside_the_first_in_the_background(endpoint: Endpoint, spec: Path) -> None:
     before = leftovers(endpoint.cache)
+    spec.write_text(spec.read_text().replace("5m", "5m, request_timeout: 1s"))
     done = raygang("run", str(spec), "--port", "18452", "--detach", cache=endpoint.cache, timeout=200)
     assert done.returncode == 0, done.stderr
     assert "http://127.0.0.1:18452/v1" in done.stdout
@@ -114,6 +115,10 @@ def test_a_second_run_goes_on_beside_the_first_in_the_background(endpoint: Endpo
     assert endpoint.url in status.stdout
     assert httpx.get("http://127.0.0.1:18452/v1/models", trust_env=False).json()["data"][0]["id"] == "ending"
     assert raygang("local", "stop", cache=endpoint.cache).returncode == 2, "which one?"
+
+    long = {"model": "ending", "prompt": "x", "max_tokens": 900, "n": 16, "ignore_eos": True}
+    late = httpx.post("http://127.0.0.1:18452/v1/completions", json=long, timeout=60, trust_env=False)
+    assert late.status_code == 408, "limits.request_timeout"
 
     stopped = raygang("local", "stop", "ending", cache=endpoint.cache)
     assert stopped.returncode == 0, stopped.stderr

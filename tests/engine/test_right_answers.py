@@ -35,10 +35,16 @@ def test_pipeline_parallel_float32(endpoint: Endpoint) -> None:
     assert tokens_of(endpoint.url, "tiny") == single_process_tokens(endpoint.path, "float32", PROMPTS, TOKENS)
 
 
-@pytest.mark.parametrize(("dtype", "tensor", "pipeline"), [("float32", 2, 1), ("bfloat16", 1, 2)])
-def test_tiny(tmp_path: Path, cache: Path, dtype: str, tensor: int, pipeline: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "tensor", "pipeline", "per_node"),
+    [("float32", 2, 1, 1), ("bfloat16", 1, 2, 1), ("float32", 2, 1, 2)],
+    ids=["tensor parallel", "pipeline parallel, bfloat16", "tensor parallel within a node"],
+)
+def test_tiny(tmp_path: Path, cache: Path, dtype: str, tensor: int, pipeline: int, per_node: int) -> None:
     model = make_tiny_llama(tmp_path / "tiny", dtype=dtype)
     spec = write_spec(tmp_path / "answers.yaml", model, dtype=dtype, tensor=tensor, pipeline=pipeline)
+    nodes = f"nodes: {{count: {tensor * pipeline // per_node}, accelerators: {per_node},"
+    spec.write_text(spec.read_text().replace(f"nodes: {{count: {tensor * pipeline},", nodes))
     with Run(spec, "--port", "18441", cache=cache) as run:
         found = tokens_of(run.until_ready(), "answers")
     assert found == single_process_tokens(model, dtype, PROMPTS, TOKENS)

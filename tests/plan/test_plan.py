@@ -17,7 +17,7 @@ GIB = 2**30
 def checkpoint(*, layers: int = 80, heads: int = 64, kv_heads: int = 8, layer_bytes: int = 2**20) -> Checkpoint:
     return Checkpoint(
         path=Path("/m"), architecture="LlamaForCausalLM", layers=layers, hidden_size=heads * 128, attention_heads=heads,
-        kv_heads=kv_heads, head_dim=128, vocab_size=32000, intermediate_size=1, max_position=8192, dtype="bfloat16",
+        kv_heads=kv_heads, head_dim=128, vocab_size=32000, intermediate_size=28672, max_position=8192, dtype="bfloat16",
         quantization=None, tied_embeddings=False, layer_bytes=(layer_bytes,) * layers, embedding_bytes=2**20,
         head_bytes=2**20, other_bytes=2**10, sizes_from="config",
     )  # fmt: skip

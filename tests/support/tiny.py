@@ -17,13 +17,22 @@ SPECIAL = ["<|begin|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<
 VOCABULARY = 320
 
 
-def make_tiny_llama(path: Path, *, seed: int = 0, dtype: str = "float32", layers: int = 4, heads: int = 4) -> Path:
-    """Write the checkpoint; the same seed gives the same weights."""
+def make_tiny_llama(
+    path: Path,
+    *,
+    seed: int = 0,
+    dtype: str = "float32",
+    layers: int = 4,
+    heads: int = 4,
+    hidden: int = 128,
+    kv_heads: int = 2,
+    vocab: int = VOCABULARY,
+) -> Path:
+    """Write the checkpoint; the same seed gives the same weights. `vocab` takes 262 or more."""
     import torch
     from safetensors.torch import save_file
 
-    hidden, intermediate, kv_heads = 128, 256, 2
-    head_dim = hidden // heads
+    intermediate, head_dim = 2 * hidden, hidden // heads
     generator = torch.Generator().manual_seed(seed)
 
     def random(*shape: int, scale: float = 1.0) -> torch.Tensor:
@@ -31,9 +40,9 @@ def make_tiny_llama(path: Path, *, seed: int = 0, dtype: str = "float32", layers
         return values.to(getattr(torch, dtype))
 
     tensors = {
-        "model.embed_tokens.weight": random(VOCABULARY, hidden, scale=hidden**0.5),
+        "model.embed_tokens.weight": random(vocab, hidden, scale=hidden**0.5),
         "model.norm.weight": torch.ones(hidden, dtype=getattr(torch, dtype)),
-        "lm_head.weight": random(VOCABULARY, hidden, scale=3.0),
+        "lm_head.weight": random(vocab, hidden, scale=3.0),
     }
     for i in range(layers):
         shapes = {
@@ -54,22 +63,22 @@ def make_tiny_llama(path: Path, *, seed: int = 0, dtype: str = "float32", layers
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": hidden,
         "intermediate_size": intermediate, "num_hidden_layers": layers, "num_attention_heads": heads,
         "num_key_value_heads": kv_heads, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
-        "vocab_size": VOCABULARY, "hidden_act": "silu", "tie_word_embeddings": False, "attention_bias": False,
+        "vocab_size": vocab, "hidden_act": "silu", "tie_word_embeddings": False, "attention_bias": False,
         "bos_token_id": 256, "eos_token_id": 257, "pad_token_id": 257, "dtype": dtype,
     }  # fmt: skip
     (path / "config.json").write_text(json.dumps(config, indent=1))
-    _write_tokenizer(path)
+    _write_tokenizer(path, vocab)
     return path
 
 
-def _write_tokenizer(path: Path) -> None:
+def _write_tokenizer(path: Path, vocab: int) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: i for i, letter in enumerate(letters)}
     vocabulary |= {token: len(letters) + i for i, token in enumerate(SPECIAL)}
-    vocabulary |= {f"<|pad{i}|>": i for i in range(len(vocabulary), VOCABULARY)}
+    vocabulary |= {f"<|pad{i}|>": i for i in range(len(vocabulary), vocab)}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()

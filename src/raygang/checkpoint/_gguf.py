@@ -1,21 +1,29 @@
-"""GGUF to a Hugging Face checkpoint that vLLM loads: dequantised, tensor by tensor."""
+"""Opens GGUF files of architecture llama and yields their tensors as Hugging Face has them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from raygang.checkpoint._gguf_config import config_of, shape_of
+from raygang.checkpoint._llama import EMBEDDING, HEAD, NORM
+from raygang.checkpoint._tokenizer import check_tokenizer
 from raygang.spec import UserError
 
 if TYPE_CHECKING:
     import numpy as np
     from gguf import GGUFReader, ReaderTensor
 
-Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
+SUPPORTED = ("llama",)
+VERSIONS = (2, 3)
+PIECE = 2**21  # elements that are converted at a time
+AGAIN = "copy or download it again"
+ELSE = "use the model's Hugging Face checkpoint (a directory or org/name)"
 
-# llama.cpp's names -> Hugging Face's, for the architectures that this knows.
+# llama.cpp's names -> Hugging Face's.
 LAYER_NAMES = {
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
@@ -27,124 +35,124 @@ LAYER_NAMES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-TOP_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-SUPPORTED = ("llama",)
+TOP_NAMES = {"token_embd.weight": EMBEDDING, "output_norm.weight": NORM, "output.weight": HEAD}
+NO_WEIGHTS = ("rope_freqs.weight",)  # goes into the config
 
 
-def open_gguf(path: Path) -> GGUFReader:
-    """Open a GGUF file of an architecture that can be converted.
+@dataclass(frozen=True)
+class Gguf:
+    """A GGUF file that can be converted: checked, nothing read yet but its metadata."""
+
+    path: Path
+    config: dict[str, Any]
+    tensors: dict[str, ReaderTensor]  # by Hugging Face's names, in the order of the file
+    split: str  # how its tokenizer splits text
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: _shape(tensor) for name, tensor in self.tensors.items()}
+
+    def pieces(self) -> Iterator[np.ndarray[Any, Any]]:
+        """All tensors in order, as float32, some rows at a time."""
+        from gguf.quants import dequantize
+
+        for name, tensor in self.tensors.items():
+            heads = self._rotated_heads(name)
+            step = _rows_at_once(_shape(tensor), heads)
+            for start in range(0, _shape(tensor)[0], step):
+                rows = dequantize(tensor.data[start : start + step], tensor.tensor_type)
+                yield _deinterleave(rows, _shape(tensor)[0] // heads) if heads else rows
+
+    def _rotated_heads(self, name: str) -> int:
+        if name.endswith(".q_proj.weight"):
+            return int(self.config["num_attention_heads"])
+        return int(self.config["num_key_value_heads"]) if name.endswith(".k_proj.weight") else 0
+
+
+def open_gguf(path: Path) -> Gguf:
+    """Open a GGUF file that can be converted.
 
     Raises:
-        UserError: it is none, cut off, or of another architecture.
+        UserError: it is none, cut off, of another architecture, or has something that no conversion is known for.
     """
+    reader = _open(path)
+    config = config_of(reader, path)
+    tensors = {_name(t, path): t for t in reader.tensors if t.name not in NO_WEIGHTS}
+    if EMBEDDING not in tensors:
+        raise UserError(f"{path}: the GGUF file has no token_embd.weight", hint=AGAIN)
+    config |= {"tie_word_embeddings": HEAD not in tensors, "vocab_size": _shape(tensors[EMBEDDING])[0]}
+    _check_shapes({name: _shape(t) for name, t in tensors.items()}, shape_of(config).tensors(), path)
+    _check_types(tensors.values(), path)
+    return Gguf(path, config, tensors, check_tokenizer(reader, path))
+
+
+def _open(path: Path) -> GGUFReader:
+    _check_start(path)
     from gguf import GGUFReader
 
-    with path.open("rb") as f:
-        if f.read(4) != b"GGUF":
-            raise UserError(f"{path}: not a GGUF file")
     try:
         reader = GGUFReader(path)
         architecture = str(reader.fields["general.architecture"].contents())
-    except (ValueError, IndexError, KeyError, OverflowError) as e:
-        raise UserError(f"{path}: a damaged or cut off GGUF file ({e})", hint="copy or download it again") from None
+    except (ValueError, IndexError, KeyError, OverflowError, TypeError):
+        raise UserError(f"{path}: a damaged or cut off GGUF file", hint=AGAIN) from None
     if architecture not in SUPPORTED:
-        raise UserError(
-            f"{path}: a GGUF of architecture {architecture!r}; only {', '.join(SUPPORTED)} can be converted",
-            hint="use the model's Hugging Face checkpoint (a directory or org/name)",
-        )
+        what = f"{path}: a GGUF of architecture {architecture!r}; only {', '.join(SUPPORTED)} can be converted"
+        raise UserError(what, hint=ELSE)
     return reader
 
 
-def converted_bytes(reader: GGUFReader, element: int) -> int:
-    """Size of the converted weights."""
-    return sum(int(t.n_elements) * element for t in reader.tensors)
-
-
-def convert(path: Path, target: Path, dtype: str, progress: Progress) -> None:
-    """Write weights, config and tokenizer of a GGUF file into the directory `target`."""
-    import torch
-    from safetensors.torch import save_file
-
-    reader = open_gguf(path)
-    config = _config(reader, path)
-    kind = getattr(torch, dtype)
-    total = converted_bytes(reader, kind.itemsize)
-    tensors, done = {}, 0
-    for name, array in _tensors(reader, config, path):
-        tensors[name] = torch.from_numpy(array).to(kind).contiguous()
-        done += tensors[name].nbytes
-        progress(f"converting {path.name}", done, total)
-    save_file(tensors, target / "model.safetensors", metadata={"format": "pt"})
-    config |= {"dtype": dtype, "tie_word_embeddings": "lm_head.weight" not in tensors}
-    config["vocab_size"] = tensors["model.embed_tokens.weight"].shape[0]
-    (target / "config.json").write_text(json.dumps(config, indent=1))
-    ends = {"bos_token_id": config["bos_token_id"], "eos_token_id": [config["eos_token_id"]]}
-    (target / "generation_config.json").write_text(json.dumps(ends))
-    _tokenizer(path, target)
-
-
-def _config(reader: GGUFReader, path: Path) -> dict[str, Any]:
-    def value(name: str, default: Any = None) -> Any:
-        field = reader.fields.get(name)
-        if field is None and default is None:
-            raise UserError(f"{path}: the GGUF file has no {name}")
-        return field.contents() if field is not None else default
-
-    heads = value("llama.attention.head_count")
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "hidden_size": value("llama.embedding_length"),
-        "intermediate_size": value("llama.feed_forward_length"),
-        "num_hidden_layers": value("llama.block_count"),
-        "num_attention_heads": heads,
-        "num_key_value_heads": value("llama.attention.head_count_kv", heads),
-        "max_position_embeddings": value("llama.context_length"),
-        "rms_norm_eps": round(value("llama.attention.layer_norm_rms_epsilon"), 9),
-        "rope_theta": float(value("llama.rope.freq_base", 10000.0)),
-        "hidden_act": "silu",
-        "attention_bias": False,
-        "bos_token_id": value("tokenizer.ggml.bos_token_id", 1),
-        "eos_token_id": value("tokenizer.ggml.eos_token_id", 2),
-        "pad_token_id": value("tokenizer.ggml.padding_token_id", value("tokenizer.ggml.eos_token_id", 2)),
-    }
-
-
-def _tensors(reader: GGUFReader, config: dict[str, Any], path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    from gguf.quants import dequantize
-
-    for tensor in reader.tensors:
-        try:
-            array = dequantize(tensor.data, tensor.tensor_type).copy()
-        except NotImplementedError:
-            kind = tensor.tensor_type.name
-            raise UserError(
-                f"{path}: tensors of type {kind} cannot be dequantised", hint="use another quantisation"
-            ) from None
-        name = _name(tensor, path)
-        if ".q_proj" in name or ".k_proj" in name:
-            array = _deinterleave(array, config["num_attention_heads" if ".q_proj" in name else "num_key_value_heads"])
-        yield name, array
+def _check_start(path: Path) -> None:
+    try:
+        with path.open("rb") as f:
+            start = f.read(8)
+    except OSError as e:
+        raise UserError(f"{path}: cannot be read: {e.strerror}") from None
+    if start[:4] != b"GGUF":
+        raise UserError(f"{path}: not a GGUF file")
+    version = struct.unpack("<I", start[4:])[0] if len(start) == 8 else None
+    if version is not None and version not in VERSIONS:
+        raise UserError(f"{path}: a GGUF of version {version} (or of the other byte order); only 2 and 3 can be read")
 
 
 def _name(tensor: ReaderTensor, path: Path) -> str:
-    stem = tensor.name.removesuffix(".weight")
-    if stem in TOP_NAMES:
-        return f"{TOP_NAMES[stem]}.weight"
-    _, _, rest = stem.partition("blk.")
-    layer, _, part = rest.partition(".")
-    if part not in LAYER_NAMES:
-        raise UserError(f"{path}: unknown tensor {tensor.name}", hint="use the model's Hugging Face checkpoint")
-    return f"model.layers.{layer}.{LAYER_NAMES[part]}.weight"
+    if tensor.name in TOP_NAMES:
+        return TOP_NAMES[tensor.name]
+    block, _, rest = tensor.name.removesuffix(".weight").removeprefix("blk.").partition(".")
+    if not block.isdecimal() or rest not in LAYER_NAMES or not tensor.name.endswith(".weight"):
+        raise UserError(f"{path}: no conversion is known for its tensor {tensor.name}", hint=ELSE)
+    return f"model.layers.{block}.{LAYER_NAMES[rest]}.weight"
 
 
-def _deinterleave(array: np.ndarray, heads: int) -> np.ndarray:
-    """llama.cpp interleaves the two halves of the rotary dimensions; undo it."""
-    halves = array.reshape(heads, array.shape[0] // heads // 2, 2, array.shape[1])
-    return halves.swapaxes(1, 2).reshape(array.shape).copy()
+def _check_shapes(found: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]], path: Path) -> None:
+    missing = sorted(wanted.keys() - found.keys())
+    if missing:
+        raise UserError(f"{path}: {len(missing)} tensors are missing, {missing[0]} for one", hint=AGAIN)
+    for name, shape in found.items():
+        if shape != wanted.get(name):
+            raise UserError(f"{path}: {name} has shape {shape}; by its own metadata {wanted.get(name)}", hint=ELSE)
 
 
-def _tokenizer(path: Path, target: Path) -> None:
-    from transformers import AutoTokenizer
+def _check_types(tensors: Any, path: Path) -> None:
+    from gguf.quants import dequantize
 
-    AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).save_pretrained(target)
+    for kind, tensor in {t.tensor_type: t for t in tensors}.items():
+        try:
+            dequantize(tensor.data[:1], kind)
+        except NotImplementedError:
+            what = f"{path}: tensors of type {kind.name} cannot be dequantised"
+            raise UserError(what, hint="use another quantisation of it") from None
+
+
+def _shape(tensor: ReaderTensor) -> tuple[int, ...]:
+    return tuple(int(n) for n in reversed(tensor.shape))
+
+
+def _rows_at_once(shape: tuple[int, ...], heads: int) -> int:
+    unit = shape[0] // heads if heads else 1
+    return unit * max(1, PIECE // (unit * (shape[1] if len(shape) > 1 else 1)))
+
+
+def _deinterleave(rows: np.ndarray[Any, Any], head: int) -> np.ndarray[Any, Any]:
+    """llama.cpp interleaves the two halves of each head's rotary dimensions; undo it for whole heads of rows."""
+    halves = rows.reshape(-1, head // 2, 2, rows.shape[1])
+    return halves.swapaxes(1, 2).reshape(rows.shape)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from raygang.checkpoint._config import Config, read_config
+from raygang.checkpoint._llama import LlamaShape
 from raygang.checkpoint._safetensors import Tensor, tensors_of
+from raygang.checkpoint._sizes import Parts, Sizes, sizes_of
 from raygang.spec import UserError
 
+# Names of vLLM 0.32's `dtype` and of its `kv_cache_dtype` where a value has a whole number of bytes and no scales.
 DTYPE_BYTES = {
     "float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4,
-    "fp8": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "int8": 1,
+    "fp8": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "fp8_inc": 1, "int8": 1,
 }  # fmt: skip
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d+)\.")
+_STORED = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,22 @@ class Checkpoint:
     """A decoder model's shape and sizes. Sizes in bytes, as stored.
 
     Attributes:
-        dtype: the type that its config names for the weights.
+        dtype: the type that its config names for the weights, else the type of most of them.
         layer_bytes: each decoder layer.
         embedding_bytes: the input embedding.
+        tied_embeddings: whether the embedding is the output projection, too. A projection that is stored counts even
+            where the config ties it: vLLM 0.32 loads it (`ModelConfig.maybe_untie_word_embeddings`), and gives it back
+            only when it turns out to be the same.
         head_bytes: the output projection; 0 when it is tied to the embedding.
-        other_bytes: norms and whatever else belongs to no layer.
+        other_bytes: the last norm, and whatever else belongs to no layer.
         sizes_from: where the sizes come from.
+        experts: routed experts of a layer; 0 for a dense model.
         notes: what is not modelled yet and would change the numbers.
+        layer_parts: each decoder layer, by how tensor parallel ranks share in it; empty where that is not known.
+        other_parts: likewise, of `other_bytes`.
+        path: its directory, None when it was made from a config only.
     """
 
-    path: Path
     architecture: str
     layers: int
     hidden_size: int
@@ -51,12 +60,20 @@ class Checkpoint:
     head_bytes: int
     other_bytes: int
     sizes_from: Literal["safetensors headers", "config"]
+    experts: int = 0
     notes: tuple[str, ...] = ()
+    path: Path | None = None
+    layer_parts: tuple[Parts, ...] = ()
+    other_parts: Parts | None = None
 
     @property
     def total_bytes(self) -> int:
         """Bytes of all weights."""
         return sum(self.layer_bytes) + self.embedding_bytes + self.head_bytes + self.other_bytes
+
+    def parts(self, layers: range) -> Parts:
+        """Some layers together, by how tensor parallel ranks share in them."""
+        return sum((self.layer_parts or tuple(map(Parts, self.layer_bytes)))[layers.start : layers.stop], Parts())
 
     def kv_bytes_per_token(
         self, kv_dtype: str = "auto", *, layers: int | None = None, kv_heads: int | None = None
@@ -67,127 +84,89 @@ class Checkpoint:
             kv_dtype: vLLM's `kv_cache_dtype`; "auto" is the model's own type.
             layers: how many of the layers; all by default.
             kv_heads: how many of the heads; all by default.
+
+        Raises:
+            UserError: a type whose size is not known.
         """
-        element = DTYPE_BYTES.get(self.dtype if kv_dtype == "auto" else kv_dtype, 2)
-        return (
-            2 * (layers if layers is not None else self.layers) * (kv_heads or self.kv_heads) * self.head_dim * element
-        )
+        name = self.dtype if kv_dtype == "auto" else kv_dtype
+        if name not in DTYPE_BYTES:
+            what = f"engine.args.kv_cache_dtype: the size of {name!r} in the KV cache is not known"
+            raise UserError(what, hint=f"known are auto, {', '.join(DTYPE_BYTES)}")
+        heads = self.kv_heads if kv_heads is None else kv_heads
+        return 2 * (self.layers if layers is None else layers) * heads * self.head_dim * DTYPE_BYTES[name]
 
 
-def read_checkpoint(directory: Path) -> Checkpoint:
-    """Read a Hugging Face checkpoint's config and the headers of its weights.
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a Hugging Face checkpoint's config and the headers of its weights; without weights, the config alone.
 
     Raises:
         UserError: there is no usable config, or the weights are not whole.
     """
-    config = read_config(directory)
-    return _build(directory, config, tensors_of(directory))
+    return _build(Config(path / "config.json", read_config(path)), tensors_of(path), path)
 
 
-def read_config(directory: Path) -> dict[str, Any]:
-    """The checkpoint's config.json, of its text part where the model has several.
+def checkpoint_from_config(config: Mapping[str, Any], *, name: str = "config.json") -> Checkpoint:
+    """A checkpoint by its config alone: what is not there yet. Pure.
 
     Raises:
-        UserError: it is missing or not what it should be.
+        UserError: something is missing in it; `name` says in the message where.
     """
-    path = directory / "config.json"
-    try:
-        config = json.loads(path.read_text())
-    except FileNotFoundError:
-        what = "no such directory" if not directory.is_dir() else "no config.json in it"
-        hint = "model.source has to name the directory of a Hugging Face checkpoint (config.json, *.safetensors)"
-        raise UserError(f"{directory}: {what}", hint=hint) from None
-    except (OSError, ValueError) as e:
-        raise UserError(f"{path}: not a model's config: {e}") from None
-    if not isinstance(config, dict):
-        raise UserError(f"{path}: not a model's config: a {type(config).__name__}, not a mapping")
-    return {**config, **config.get("text_config", {})}
+    return _build(Config(Path(name), config), [], None)
 
 
-def _build(directory: Path, config: dict[str, Any], tensors: list[Tensor]) -> Checkpoint:
-    get = _Getter(directory / "config.json", config)
-    hidden, heads = get.integer("hidden_size", "n_embd"), get.integer("num_attention_heads", "n_head")
-    layers = get.integer("num_hidden_layers", "n_layer")
-    tied = bool(config.get("tie_word_embeddings", False))
-    dtype = str(config.get("dtype") or config.get("torch_dtype") or "bfloat16")
-    kv_heads = get.integer("num_key_value_heads", default=heads)
-    head_dim = get.integer("head_dim", default=hidden // heads)
-    vocab, intermediate = get.integer("vocab_size"), get.integer("intermediate_size", default=4 * hidden)
-    if tensors:
-        layer_bytes, embedding, head, other = _stored_sizes(tensors, layers)
-    else:
-        element = DTYPE_BYTES.get(dtype, 2)
-        per_layer = hidden * (heads + 2 * kv_heads) * head_dim + heads * head_dim * hidden
-        per_layer += 3 * hidden * intermediate + 2 * hidden
-        layer_bytes = (per_layer * element,) * layers
-        embedding, other = vocab * hidden * element, hidden * element
-        head = 0 if tied else embedding
+def _build(config: Config, tensors: list[Tensor], path: Path | None) -> Checkpoint:
+    dtype = config.dtype() or _most_common(tensors) or "bfloat16"
+    shape = config.shape()
+    stored = tensors or _expected(shape, DTYPE_BYTES.get(dtype, 2))
+    sizes = sizes_of(stored, shape.layers, 2 * shape.kv_heads / (shape.heads + 2 * shape.kv_heads))
+    _check_layers(sizes, config.path)
     return Checkpoint(
-        path=directory,
-        architecture=next(iter(config.get("architectures") or ["unknown"])),
-        layers=layers,
-        hidden_size=hidden,
-        attention_heads=heads,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        vocab_size=vocab,
-        intermediate_size=intermediate,
-        max_position=get.integer("max_position_embeddings", "n_positions", default=0),
+        architecture=config.architecture(),
+        layers=shape.layers,
+        hidden_size=shape.hidden,
+        attention_heads=shape.heads,
+        kv_heads=shape.kv_heads,
+        head_dim=shape.head_dim,
+        vocab_size=shape.vocab,
+        intermediate_size=shape.intermediate,
+        max_position=config.max_position(),
         dtype=dtype,
-        quantization=(config.get("quantization_config") or {}).get("quant_method"),
-        tied_embeddings=tied or not head,
-        layer_bytes=layer_bytes,
-        embedding_bytes=embedding,
-        head_bytes=head,
-        other_bytes=other,
+        quantization=config.quantization(),
+        tied_embeddings=not sizes.head,
+        layer_bytes=tuple(parts.total for parts in sizes.layers),
+        embedding_bytes=sizes.embedding,
+        head_bytes=sizes.head,
+        other_bytes=sizes.other.total,
         sizes_from="safetensors headers" if tensors else "config",
-        notes=tuple(_notes(config, bool(tensors))),
+        experts=config.experts(),
+        notes=tuple(config.notes(has_weights=bool(tensors), other_tower=sizes.other_tower)),
+        path=path,
+        layer_parts=sizes.layers,
+        other_parts=sizes.other,
     )
 
 
-def _stored_sizes(tensors: list[Tensor], layers: int) -> tuple[tuple[int, ...], int, int, int]:
-    by_layer: dict[int, int] = defaultdict(int)
-    embedding = head = other = 0
+def _expected(shape: LlamaShape, element: int) -> list[Tensor]:
+    """The tensors of a dense model with gated feed-forward layers."""
+    found = []
+    for name, dims in shape.tensors().items():
+        nbytes = element
+        for n in dims:
+            nbytes *= n
+        found.append(Tensor(name, "", dims, nbytes))
+    return found
+
+
+def _most_common(tensors: list[Tensor]) -> str | None:
+    bytes_by: Counter[str] = Counter()
     for tensor in tensors:
-        match = _LAYER.search(tensor.name)
-        if match and int(match[1]) < layers:
-            by_layer[int(match[1])] += tensor.nbytes
-        elif "lm_head" in tensor.name:
-            head += tensor.nbytes
-        elif re.search(r"embed_tokens|\bwte\b|word_embeddings", tensor.name):
-            embedding += tensor.nbytes
-        else:
-            other += tensor.nbytes
-    return tuple(by_layer[i] for i in range(layers)), embedding, head, other
+        if tensor.dtype in _STORED:
+            bytes_by[_STORED[tensor.dtype]] += tensor.nbytes
+    return bytes_by.most_common(1)[0][0] if bytes_by else None
 
 
-def _notes(config: dict[str, Any], has_weights: bool) -> list[str]:
-    notes = []
-    if not has_weights and any(k for k in config if "expert" in k and config[k]):
-        notes.append("a mixture of experts without weights here: the config gives too small a size")
-    if "kv_lora_rank" in config:
-        notes.append("multi-head latent attention: the KV cache is smaller than shown")
-    if config.get("sliding_window") or config.get("layer_types"):
-        notes.append("sliding window or hybrid attention: the KV cache is smaller than shown for long requests")
-    return notes
-
-
-class _Getter:
-    """Reads whole numbers from a config, under any of the names that architectures use."""
-
-    def __init__(self, path: Path, config: dict[str, Any]) -> None:
-        self._path = path
-        self._config = config
-
-    def integer(self, *names: str, default: int | None = None) -> int:
-        for name in names:
-            value = self._config.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return value
-            if value is not None:
-                raise UserError(f"{self._path}: {name} is {value!r}, not a whole number above zero")
-        if default is None:
-            raise UserError(
-                f"{self._path}: {names[0]} is missing", hint="is this the config of a language model's checkpoint?"
-            )
-        return default
+def _check_layers(sizes: Sizes, path: Path) -> None:
+    empty = [i for i, parts in enumerate(sizes.layers) if not parts.total]
+    if empty:
+        what = f"{path} counts {len(sizes.layers)} layers, and the weights have none of layer {empty[0]}"
+        raise UserError(what, hint="config and weights are not of the same model, or a file of the weights is missing")

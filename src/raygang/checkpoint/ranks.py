@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raygang.checkpoint._sizes import Parts
 from raygang.checkpoint.model import Checkpoint
 from raygang.spec import UserError
+
+VOCABULARY_UNIT = 64  # vLLM 0.32: `DEFAULT_VOCAB_PADDING_SIZE` in model_executor/layers/vocab_parallel_embedding.py
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,15 @@ class RankShare:
     kv_bytes_per_token: int
 
 
+@dataclass(frozen=True)
+class Indivisible:
+    """Why a model cannot be divided so: the field to blame, what is wrong with it, what it can be."""
+
+    field: str
+    message: str
+    allowed: str
+
+
 def rank_shares(model: Checkpoint, tensor: int, pipeline: int, *, kv_dtype: str = "auto") -> tuple[RankShare, ...]:
     """Every rank's part; rank = pipeline rank x tensor + tensor rank.
 
@@ -29,21 +41,18 @@ def rank_shares(model: Checkpoint, tensor: int, pipeline: int, *, kv_dtype: str 
     """
     check_divisible(model, tensor, pipeline)
     kv_heads = max(1, model.kv_heads // tensor)  # fewer heads than ranks: each rank keeps a copy of one
-    shares = []
-    for stage, layers in enumerate(pipeline_layers(model.layers, pipeline)):
-        weights = sum(model.layer_bytes[i] for i in layers) + _ends(model, stage == 0, stage == pipeline - 1)
-        for tensor_rank in range(tensor):
-            shares.append(
-                RankShare(
-                    rank=stage * tensor + tensor_rank,
-                    tensor_rank=tensor_rank,
-                    pipeline_rank=stage,
-                    layers=layers,
-                    weight_bytes=math.ceil(weights / tensor),
-                    kv_bytes_per_token=model.kv_bytes_per_token(kv_dtype, layers=len(layers), kv_heads=kv_heads),
-                )
-            )
-    return tuple(shares)
+    return tuple(
+        RankShare(
+            rank=stage * tensor + tensor_rank,
+            tensor_rank=tensor_rank,
+            pipeline_rank=stage,
+            layers=layers,
+            weight_bytes=_stage_bytes(model, layers, tensor),
+            kv_bytes_per_token=model.kv_bytes_per_token(kv_dtype, layers=len(layers), kv_heads=kv_heads),
+        )
+        for stage, layers in enumerate(pipeline_layers(model.layers, pipeline))
+        for tensor_rank in range(tensor)
+    )
 
 
 def pipeline_layers(layers: int, pipeline: int) -> list[range]:
@@ -61,25 +70,25 @@ def pipeline_layers(layers: int, pipeline: int) -> list[range]:
 
 def check_divisible(model: Checkpoint, tensor: int, pipeline: int) -> None:
     """Raise UserError when vLLM could not divide the model like that."""
-    if model.attention_heads % tensor:
-        fits = ", ".join(map(str, divisors(model.attention_heads)))
-        raise UserError(
-            f"parallelism.tensor {tensor} does not divide the model's {model.attention_heads} attention heads",
-            hint=f"parallelism.tensor can be {fits}",
-        )
+    problem = indivisible(model, tensor, pipeline)
+    if problem:
+        raise UserError(f"{problem.field} {problem.message}", hint=f"{problem.field} can be {problem.allowed}")
+
+
+def indivisible(model: Checkpoint, tensor: int, pipeline: int) -> Indivisible | None:
+    """Why vLLM 0.32 could not divide the model like that; None when it can."""
+    why = next(_why_not(model, tensor), None)
+    if why:
+        return Indivisible("parallelism.tensor", f"{tensor} {why}", ", ".join(map(str, tensor_sizes(model))))
     if pipeline > model.layers:
-        raise UserError(
-            f"parallelism.pipeline {pipeline} is more than the model's {model.layers} layers",
-            hint=f"parallelism.pipeline can be at most {model.layers}",
-        )
-    if model.kv_heads % tensor and tensor % model.kv_heads:
-        fits = ", ".join(
-            str(d) for d in divisors(model.attention_heads) if not model.kv_heads % d or not d % model.kv_heads
-        )
-        raise UserError(
-            f"parallelism.tensor {tensor} and the model's {model.kv_heads} key-value heads do not divide each other",
-            hint=f"parallelism.tensor can be {fits}",
-        )
+        what = f"{pipeline} is more than the model's {model.layers} layers"
+        return Indivisible("parallelism.pipeline", what, f"at most {model.layers}")
+    return None
+
+
+def tensor_sizes(model: Checkpoint) -> list[int]:
+    """All sizes of tensor parallelism that vLLM can divide the model by, in order."""
+    return [n for n in divisors(model.attention_heads) if next(_why_not(model, n), None) is None]
 
 
 def divisors(n: int) -> list[int]:
@@ -87,9 +96,34 @@ def divisors(n: int) -> list[int]:
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
-def _ends(model: Checkpoint, first: bool, last: bool) -> int:
-    """Bytes that only the first and the last stage hold; a tied embedding stands in both."""
-    size = model.embedding_bytes if first else 0
+def _why_not(model: Checkpoint, tensor: int) -> Iterator[str]:
+    """What vLLM would refuse with an assertion, deep in a worker."""
+    if model.attention_heads % tensor:
+        yield f"does not divide the model's {model.attention_heads} attention heads"
+    if model.kv_heads % tensor and tensor % model.kv_heads:
+        yield f"and the model's {model.kv_heads} key-value heads do not divide each other"
+    if padded_vocabulary(model) % tensor:
+        yield f"does not divide the model's vocabulary ({model.vocab_size}, padded to {padded_vocabulary(model)})"
+    if not model.experts and model.intermediate_size % tensor:
+        yield f"does not divide the model's intermediate size {model.intermediate_size}"
+
+
+def padded_vocabulary(model: Checkpoint) -> int:
+    """Rows of the embedding and of the head in memory."""
+    return -(-model.vocab_size // VOCABULARY_UNIT) * VOCABULARY_UNIT
+
+
+def _stage_bytes(model: Checkpoint, layers: range, tensor: int) -> int:
+    """Bytes of a tensor parallel rank of a stage; a tied embedding stands in the first and in the last."""
+    first, last = layers.start == 0, layers.stop == model.layers
+    size = model.parts(layers).on_one(tensor, model.kv_heads)
+    if first or (last and model.tied_embeddings):
+        size += _vocabulary_bytes(model, model.embedding_bytes, tensor)
     if last:
-        size += model.other_bytes + (model.head_bytes or (0 if first else model.embedding_bytes))
+        size += _vocabulary_bytes(model, model.head_bytes, tensor)
+        size += (model.other_parts or Parts(model.other_bytes)).on_one(tensor, model.kv_heads)
     return size
+
+
+def _vocabulary_bytes(model: Checkpoint, stored: int, tensor: int) -> int:
+    return -(-stored * padded_vocabulary(model) // (model.vocab_size * tensor))

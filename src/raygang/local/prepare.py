@@ -14,7 +14,6 @@ from raygang.runtime import versions
 from raygang.spec import Spec, UserError
 
 CPU_KV_BYTES = 256 * 1024**2  # per rank; vLLM would take 90% of the machine's memory for each rank
-BF16_FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # /proc/cpuinfo on x86 and Arm
 
 
 def check_place(spec: Spec, machine: Machine, host: str, port: int) -> None:
@@ -47,21 +46,15 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
     """Share this machine among the plan's nodes.
 
     Raises:
-        UserError: the plan wants GPUs that are not here, or more ranks than there are GPUs.
+        UserError: the plan wants GPUs and there is none (`fits_machine` has looked at how many).
     """
     spec = plan.spec
     gpus = wants_gpus(spec, machine)
-    ranks = plan.world_size * spec.replicas
-    if gpus and ranks > len(machine.gpus):
-        raise UserError(
-            f"the plan has {ranks} ranks, one GPU each, and this machine has {len(machine.gpus)}",
-            hint="lower replicas, parallelism.tensor or parallelism.pipeline, or write `accelerator: cpu`",
-        )
     return Request(
         name=spec.name,
         spec=str(spec.source_path or ""),
         nodes=_sizes(plan, machine, gpus),
-        app=app_arguments(plan, str(model), engine_args={} if gpus else _cpu_defaults(spec.engine.args)),
+        app=app_arguments(plan, str(model), engine_args={} if gpus else _cpu_defaults(spec.engine.args, machine)),
         host=host,
         port=port,
         dashboard=dashboard,
@@ -82,21 +75,11 @@ def _sizes(plan: Plan, machine: Machine, gpus: bool) -> tuple[NodeSize, ...]:
     return tuple(sizes)
 
 
-def _cpu_defaults(args: dict[str, Any]) -> dict[str, Any]:
+def _cpu_defaults(args: dict[str, Any], machine: Machine) -> dict[str, Any]:
     """vLLM's arguments that several CPU ranks on one machine need; what the user wrote goes before them."""
     defaults: dict[str, Any] = {"enforce_eager": True}
     if "gpu_memory_utilization" not in args:
         defaults["kv_cache_memory_bytes"] = CPU_KV_BYTES
-    if not has_bf16():
+    if not machine.cpu_bfloat16:
         defaults["dtype"] = "float32"
     return defaults
-
-
-def has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether the CPU multiplies bfloat16; without, vLLM's bfloat16 is slower than float32."""
-    try:
-        text = cpuinfo.read_text()
-    except OSError:
-        return False
-    words = set(text.split())
-    return any(flag in words for flag in BF16_FLAGS)
