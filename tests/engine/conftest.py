@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,13 @@ class Endpoint:
     cache: Path
     run: Run
     client: openai.OpenAI
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sigint_reaches_children() -> None:
+    """A shell that starts us in the background has SIGINT ignored, and so would every run that we start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TextIO
 
 from raygang.local.events import Event
 
@@ -37,12 +37,14 @@ class Job:
         return json.dumps(asdict(self))
 
 
-# Ray and its libraries write to standard output what they please; events have a descriptor of their own.
-_events = os.fdopen(os.dup(1), "w", buffering=1)
-
-
 def main() -> int:
-    os.dup2(2, 1)
+    # Ray and its libraries write to standard output what they please; events have a descriptor of their own.
+    with os.fdopen(os.dup(1), "w", buffering=1) as events:
+        os.dup2(2, 1)
+        return deploy(events)
+
+
+def deploy(events: TextIO) -> int:
     # Imported while the head node starts: the job comes when it is up.
     import ray
     from ray import serve
@@ -52,8 +54,9 @@ def main() -> int:
 
     job = Job(**json.loads(sys.stdin.readline()))
     ray.init(address=job.address, _node_ip_address=job.node_ip, log_to_driver=False, logging_level="ERROR")
-    watcher = Watcher(job)
-    threading.Thread(target=watcher.run, daemon=True).start()
+    watcher = Watcher(job, events)
+    watching = threading.Thread(target=watcher.run, daemon=True)
+    watching.start()
     timeout = job.app["request_timeout_s"]
     http = HTTPOptions(host=job.host, port=job.port, location="HeadOnly", request_timeout_s=timeout)
     serve.start(http_options=http)
@@ -64,6 +67,8 @@ def main() -> int:
         cause = wait_until_up(job)
     except Exception as e:  # noqa: BLE001  (whatever Ray raises ends this process; its message is the event)
         cause = f"{type(e).__name__}: {e}"
+    watcher.ended.set()
+    watching.join()
     watcher.poll()
     watcher.say("app", "failed" if cause else "ready", cause or "")
     return 1 if cause else 0
@@ -96,37 +101,39 @@ def failed() -> bool:
 class Watcher:
     """Turns changes in the cluster's node list and in the runtime's reports into events."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._seen: dict[str, str] = {}
-        self._lock = threading.Lock()
+    def __init__(self, job: Job, events: TextIO) -> None:
+        self._began = time.time() - (time.monotonic() - job.began)  # Unix time of the supervisor's start
+        self._events = events
+        self._seen: set[tuple[object, ...]] = set()
+        self.ended = threading.Event()
 
     def run(self) -> None:
-        while True:
+        while not self.ended.wait(POLL_S):
             self.poll()
-            time.sleep(POLL_S)
 
     def poll(self) -> None:
+        """Tell what is new. Stages carry the time at which they were reached, not the time of this look."""
         import ray
 
         from raygang.runtime import progress
 
         for node in ray.nodes():
             if node["Alive"]:
-                self._change(node["NodeManagerAddress"], "joined", node["NodeManagerAddress"])
+                self._once(node["NodeManagerAddress"], "joined", node["NodeManagerAddress"], time.time())
         for part, entry in progress.read().items():
-            self._change(part, entry["stage"], entry.get("cause") or entry["node"])
+            for stage, since in entry["stages"]:
+                cause = entry.get("cause") if stage == "failed" else None
+                self._once(part, stage, cause or entry["node"], since, entry["pid"])
 
-    def _change(self, part: str, stage: str, detail: str) -> None:
-        with self._lock:
-            if self._seen.get(part) == stage:
-                return
-            self._seen[part] = stage
-        self.say(part, stage, detail)
+    def _once(self, part: str, stage: str, detail: str, since: float, *process: int) -> None:
+        key = (part, stage, *process)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.say(part, stage, detail, since)
 
-    def say(self, part: str, stage: str, detail: str = "") -> None:
-        at = time.monotonic() - self._job.began
-        _events.write(Event(at, part, stage, detail).to_json() + "\n")
+    def say(self, part: str, stage: str, detail: str = "", since: float | None = None) -> None:
+        at = (time.time() if since is None else since) - self._began
+        self._events.write(Event(at, part, stage, detail).to_json() + "\n")
 
 
 if __name__ == "__main__":

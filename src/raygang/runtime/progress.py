@@ -1,8 +1,9 @@
 """Where each part of the gang stands, kept in Ray's own key-value store.
 
 The store lives in the GCS: it needs no process of its own, and whoever watches the cluster can read it. Keys are
-`raygang/<part>`, values JSON: `{"stage": ..., "since": <unix seconds>, "node": <ip>, "pid": ...}` and what the
-reporter adds. Parts are "replica/<n>", "engine/<n>" and "rank/<n>/<rank>", n being the replica's rank in Serve.
+`raygang/<part>`, values JSON: the last stage, since when (Unix seconds), the node's address, the pid, `stages` (all
+that this process has reported, with their times) and what the reporter adds. Parts are "replica/<n>", "engine/<n>" and
+"rank/<n>/<rank>", n being the replica's rank in Serve.
 """
 
 from __future__ import annotations
@@ -22,13 +23,19 @@ def part(kind: str, rank: int | None = None) -> str:
     return f"{kind}/{replica}" if rank is None else f"{kind}/{replica}/{rank}"
 
 
+_stages: dict[str, list[tuple[str, float]]] = {}
+
+
 def report(part: str, stage: str, **facts: Any) -> None:
     """Say that `part` has reached `stage`."""
     import ray
     from ray.experimental.internal_kv import _internal_kv_put
 
+    now = time.time()
+    stages = _stages.setdefault(part, [])
+    stages.append((stage, now))
     node = ray.util.get_node_ip_address()
-    entry = {"stage": stage, "since": time.time(), "node": node, "pid": os.getpid(), **facts}
+    entry = {"stage": stage, "since": now, "node": node, "pid": os.getpid(), "stages": stages, **facts}
     _internal_kv_put(PREFIX + part, json.dumps(entry), overwrite=True)
 
 

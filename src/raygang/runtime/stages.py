@@ -1,7 +1,8 @@
 """Reports the stages of the engine and its ranks, and the cause when one of them fails.
 
-vLLM 0.32: `WorkerProc` drives its worker through `WorkerWrapperBase`, on every platform; its `load_model` is
-forwarded to the worker by `__getattr__`. The engine core makes its executor and then the KV caches.
+vLLM 0.32: `WorkerProc` drives its worker through `WorkerWrapperBase`, on every platform; its `load_model` and
+`compile_or_warm_up_model` are forwarded to the worker by `__getattr__`. The engine core makes its executor and then
+the KV caches.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ def install() -> None:
     if hasattr(Worker, "load_model"):
         return
     Worker.load_model = lambda self, *args, **kwargs: self.worker.load_model(*args, **kwargs)
+    Worker.compile_or_warm_up_model = lambda self: self.worker.compile_or_warm_up_model()
     _wrap(Worker, "init_device", _rank, before="device")
     _wrap(Worker, "load_model", _rank, before="weights", after="loaded")
-    _wrap(Worker, "initialize_from_config", _rank, after="ready")
+    _wrap(Worker, "initialize_from_config", _rank, after="kv cache")
+    _wrap(Worker, "compile_or_warm_up_model", _rank, before="warm-up", after="ready")
     _wrap(Executor, "__init__", _engine, after="workers")
     _wrap(Executor, "initialize_from_config", _engine, after="ready")
 
