@@ -58,6 +58,20 @@ def home(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Path:
     return path
 
 
+def test_for_a_plan_only_the_config_is_fetched(tmp_path: Path, endpoint: str) -> None:
+    code = (
+        "from pathlib import Path; from raygang.checkpoint import obtain_config, read_checkpoint\n"
+        "from raygang.spec import ModelSpec\n"
+        "spec = ModelSpec.model_validate({'source': 'org/model'})\n"
+        "path = obtain_config(spec, base=Path('.'), cache=Path('.'))\n"
+        "print(read_checkpoint(path).sizes_from, *sorted(p.name for p in path.iterdir()))\n"
+    )
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING")) and "proxy" not in k.lower()}
+    env |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True, timeout=60, check=True)
+    assert done.stdout.strip() == "config config.json"
+
+
 def test_a_fetched_model_is_whole(home: Path, endpoint: str, tiny: Path) -> None:
     path = Path(str(get(home, endpoint, "org/model")["path"]))
     assert (path / "model.safetensors").read_bytes() == (tiny / "model.safetensors").read_bytes()

@@ -3,7 +3,7 @@
 from raygang.checkpoint._progress import Progress
 from raygang.checkpoint._sizes import Parts
 from raygang.checkpoint.model import DTYPE_BYTES, Checkpoint, checkpoint_from_config, read_checkpoint
-from raygang.checkpoint.obtain import obtain
+from raygang.checkpoint.obtain import obtain, obtain_config
 from raygang.checkpoint.ranks import (
     Indivisible,
     RankShare,
@@ -28,6 +28,7 @@ __all__ = [
     "divisors",
     "indivisible",
     "obtain",
+    "obtain_config",
     "padded_vocabulary",
     "pipeline_layers",
     "rank_shares",

@@ -9,6 +9,7 @@ from typing import Any, cast
 from raygang.checkpoint._progress import Progress
 from raygang.spec import ModelSpec, UserError
 
+CONFIG = ("config.json",)
 FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
 OFFLINE = (
     "without a network, name a directory in model.source (./my-model), or fetch it once where there is one "
@@ -16,8 +17,8 @@ OFFLINE = (
 )
 
 
-def snapshot(model: ModelSpec, tell: Progress) -> Path:
-    """Fetch what is not in the cache yet.
+def snapshot(model: ModelSpec, tell: Progress, files: tuple[str, ...] = FILES) -> Path:
+    """Fetch what of these files is not in the cache yet.
 
     Raises:
         UserError: with exit code 3 where the hub could not be reached or failed, else 2.
@@ -31,7 +32,7 @@ def snapshot(model: ModelSpec, tell: Progress) -> Path:
     unreachable = cast("tuple[type[Exception], ...]", (OSError, *HfHubHTTPError.__bases__))
     try:
         found = snapshot_download(
-            name, revision=revision, token=token, allow_patterns=list(FILES), tqdm_class=_bars(f"fetching {name}", tell)
+            name, revision=revision, token=token, allow_patterns=list(files), tqdm_class=_bars(f"fetching {name}", tell)
         )
     except HFValidationError as e:
         raise UserError(f"{name} is no name of a hub model: {e}") from None

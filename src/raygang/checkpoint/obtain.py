@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from raygang.checkpoint._cache import converted
-from raygang.checkpoint._hub import snapshot
+from raygang.checkpoint._config import read_config
+from raygang.checkpoint._hub import CONFIG, snapshot
 from raygang.checkpoint._progress import Progress, silent
 from raygang.checkpoint._whole import check_directory
 from raygang.spec import ModelSpec, UserError
@@ -16,6 +17,21 @@ _CONVERTED = {
     "auto": "bfloat16", "bfloat16": "bfloat16", "float16": "float16", "half": "float16", "float32": "float32",
     "float": "float32",
 }  # fmt: skip
+
+
+def obtain_config(
+    model: ModelSpec, *, base: Path, cache: Path, dtype: str = "auto", progress: Progress | None = None
+) -> Path:
+    """A directory that `read_checkpoint` can read; of a hub model only its config is fetched, no weights.
+
+    Raises:
+        UserError: as `obtain`.
+    """
+    if model.source.kind == "hub":
+        path = snapshot(model, progress or silent, CONFIG)
+        read_config(path)
+        return path
+    return obtain(model, base=base, cache=cache, dtype=dtype, progress=progress)
 
 
 def obtain(model: ModelSpec, *, base: Path, cache: Path, dtype: str = "auto", progress: Progress | None = None) -> Path:

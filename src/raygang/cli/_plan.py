@@ -12,7 +12,7 @@ from raygang.plan import Plan
 
 
 def show(path: str, *, as_json: bool) -> None:
-    plan, _ = make_plan(read_spec(path))
+    plan, _ = make_plan(read_spec(path), weights=False)
     if as_json:
         out.print_json(json.dumps(facts(plan)))
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from raygang.checkpoint import obtain, read_checkpoint
+from raygang.checkpoint import obtain, obtain_config, read_checkpoint
 from raygang.cli._console import err
 from raygang.local import cache_dir
 from raygang.plan import Plan, plan
@@ -21,22 +22,27 @@ def read_spec(path: str) -> Spec:
     return spec
 
 
-def make_plan(spec: Spec) -> tuple[Plan, Path]:
-    """The plan of a specification and the directory of its model; converts or fetches the model when needed."""
-    model = obtain_model(spec)
+def make_plan(spec: Spec, *, weights: bool = True) -> tuple[Plan, Path]:
+    """The plan of a specification and the directory of its model; converts or fetches the model when needed.
+
+    Args:
+        spec: what the user wrote.
+        weights: False where the sizes are enough: of a hub model only the config is fetched.
+    """
+    model = _obtain(spec, obtain if weights else obtain_config)
     return plan(spec, read_checkpoint(model)), model
 
 
-def obtain_model(spec: Spec) -> Path:
+def _obtain(spec: Spec, how: Callable[..., Path]) -> Path:
     """The model's directory; a bar on the terminal while it is converted or fetched."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        tasks: dict[str, int] = {}
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        tasks: dict[str, TaskID] = {}
 
         def progress(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = int(bar.add_task(what, total=total))
-            bar.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
 
         dtype = str(spec.engine.args.get("dtype", "auto"))
-        return obtain(spec.model, base=spec.base, cache=cache_dir(), dtype=dtype, progress=progress)
+        return how(spec.model, base=spec.base, cache=cache_dir(), dtype=dtype, progress=progress)

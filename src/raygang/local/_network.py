@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import sys
 
@@ -60,9 +61,9 @@ def check_port(host: str, port: int) -> None:
         except PermissionError:
             raise UserError(f"port {port} needs root", hint="choose a port above 1023 with --port") from None
         except OSError as e:
-            taken = (
-                f"port {port} on {host} is taken{_by_whom(port)}" if e.errno == 98 else f"{host}:{port}: {e.strerror}"
-            )
+            if e.errno != errno.EADDRINUSE:
+                raise UserError(f"--host {host}: {e.strerror}", hint="use an address of this machine") from None
+            taken = f"port {port} on {host} is taken{_by_whom(port)}"
             raise UserError(taken, hint=f"choose another with --port, for example --port {port + 1}") from None
 
 
