@@ -107,27 +107,41 @@ def test_nothing_stays_when_the_supervisor_is_killed(mini: Mini, number: signal.
     mini.assert_nothing_left()
 
 
-def test_another_process_is_left_alone(mini: Mini) -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True) as other:
-        mini.process.kill()
-        mini.process.wait()
-        mini.assert_nothing_left()
-        assert other.poll() is None
-        other.kill()
+@pytest.fixture
+def sleeper() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts processes that sleep, in POSIX sessions of their own; they end with the test, however it goes."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**env: str) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["/bin/sleep", "600"], env=env, start_new_session=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
 
 
-def test_a_process_that_took_the_number_of_an_old_session_is_left_alone() -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True) as other:
-        found = _processes.of_run("mark", [other.pid], since=time.time() - 100)
-        assert other.pid not in [p.pid for p in found]
-        other.kill()
+def test_another_process_is_left_alone(mini: Mini, sleeper: Callable[..., subprocess.Popen[bytes]]) -> None:
+    other = sleeper(PATH="/usr/bin")
+    mini.process.kill()
+    mini.process.wait()
+    mini.assert_nothing_left()
+    assert other.poll() is None
 
 
-def test_an_older_process_is_never_ours() -> None:
-    with subprocess.Popen(["sleep", "600"], env={_processes.MARK: "m"}, start_new_session=True) as other:
-        assert [p.pid for p in _processes.of_run("m", [], since=time.time() - 10)] == [other.pid]
-        assert _processes.of_run("m", [], since=time.time() + 60) == []
-        other.kill()
+def test_a_process_that_took_the_number_of_an_old_session_is_left_alone(
+    sleeper: Callable[..., subprocess.Popen[bytes]],
+) -> None:
+    other = sleeper(PATH="/usr/bin")
+    until(lambda: psutil.Process(other.pid).environ())  # empty until its program is loaded
+    assert other.pid not in [p.pid for p in _processes.of_run("mark", [other.pid], since=time.time() - 100)]
+
+
+def test_an_older_process_is_never_ours(sleeper: Callable[..., subprocess.Popen[bytes]]) -> None:
+    other = sleeper(**{_processes.MARK: "m"})
+    until(lambda: [p.pid for p in _processes.of_run("m", [], since=time.time() - 100)] == [other.pid])
+    assert _processes.of_run("m", [], since=time.time() + 60) == []
 
 
 def test_what_a_killed_guard_left_is_swept(mini: Mini) -> None:
