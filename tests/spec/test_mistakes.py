@@ -1,13 +1,8 @@
 """Each mistake says where it is, what is wrong, and what to write."""
 
-from pathlib import Path
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from raygang.spec import Spec, SpecError, UserError, load_spec, parse_spec
-from raygang.spec._explain import fields_of
+from raygang.spec import SpecError, parse_spec
 
 GOOD = "name: x\nmodel: {source: 'demo:smollm2'}\n"
 
@@ -27,25 +22,34 @@ def problems(text: str) -> list[str]:
         (GOOD + "replicas: '2'\n", "f.yaml:3:1: replicas: must be a whole number, not '2'"),
         (GOOD + "replicas: true\n", "f.yaml:3:1: replicas: must be a whole number, not true"),
         (GOOD + "replicas: 0\n", "f.yaml:3:1: replicas: must be at least 1, not 0"),
+        (GOOD + "replicas: 2.0\n", "f.yaml:3:1: replicas: must be a whole number, not 2.0"),
+        (GOOD + f"replicas: {'9' * 400}\n", f"f.yaml:3:1: replicas: must be at most 100000, not {'9' * 57}..."),
+        (GOOD + "parallelism: {expert: 1}\n", "f.yaml:3:15: parallelism.expert: must be true or false, not 1"),
+        (GOOD + "nodes: {cpus: true}\n", "f.yaml:3:9: nodes.cpus: must be a number, not true"),
+        (GOOD + "nodes: {cpus: 0}\n", "f.yaml:3:9: nodes.cpus: must be above 0, not 0"),
+        (GOOD + "nodes: {cpus: 1.0e+300}\n", "f.yaml:3:9: nodes.cpus: must be at most 100000, not 1e+300"),
+        (GOOD + "nodes: {tolerations: x}\n", "f.yaml:3:9: nodes.tolerations: must be a list, not 'x'"),
+        (GOOD + "nodes: {selector: [a]}\n", "f.yaml:3:9: nodes.selector: must be a mapping of names to values, not a list"),
+        (GOOD + "nodes: [1]\n", "f.yaml:3:1: nodes: must be a mapping of fields, not a list"),
+        (GOOD + "nodes:\n", "f.yaml:3:1: nodes: must be a mapping of fields, not nothing"),
+        (GOOD + "name2: {a: b}\nengine: {env: {A: {b: c}}}\n", "f.yaml:4:16: engine.env.A: must be text, not a mapping"),
         (GOOD + "nodes: 3\n", "f.yaml:3:1: nodes: must be a mapping of fields, not 3"),
         (GOOD + "nodes: {count: many}\n", "f.yaml:3:9: nodes.count: must be a whole number from 1 to 100000, or auto, not 'many'"),
         (GOOD + "nodes: {memory: 16Q}\n", "f.yaml:3:9: nodes.memory: must be a quantity such as \"16Gi\" or \"500M\", not '16Q'"),
+        (GOOD + "nodes: {memory: 16}\n", "f.yaml:3:9: nodes.memory: must be a quantity such as \"16Gi\" or \"500M\", from 1Mi to 1Ei, not 16"),
+        (GOOD + f"nodes: {{memory: {'9' * 18}Ei}}\n", f"f.yaml:3:9: nodes.memory: must be a quantity such as \"16Gi\" or \"500M\", from 1Mi to 1Ei, not '{'9' * 18}Ei'"),
+        (GOOD + "nodes: {memory: true}\n", "f.yaml:3:9: nodes.memory: must be a quantity such as \"16Gi\" or \"500M\", from 1Mi to 1Ei, not true"),
+        (GOOD + "limits: {start_timeout: true}\n", "f.yaml:3:10: limits.start_timeout: must be a duration such as \"90s\", \"30m\" or \"1h30m\", not true"),
         (GOOD + "limits: {start_timeout: soon}\n", "f.yaml:3:10: limits.start_timeout: must be a duration such as \"90s\", \"30m\" or \"1h30m\", not 'soon'"),
         (GOOD + "limits: {start_timeout: 0}\n", "f.yaml:3:10: limits.start_timeout: must be a duration above zero and below three years, not 0"),
         (GOOD + "scheduler: {type: vulcano}\n", "f.yaml:3:13: scheduler.type: is none of the allowed values, not 'vulcano'; did you mean volcano?"),
-        (GOOD + "engine: {args: {a: .nan}}\n", "f.yaml:3:17: engine.args.a: must be a finite number"),
-        (GOOD + "engine: {args: {a: 2020-01-01}}\n", "f.yaml:3:17: engine.args.a: a date; write it in quotes if text is meant"),
-        (GOOD + "engine: {args: {1: 2}}\n", "f.yaml:3:17: engine.args.1: a field's name must be text"),
         ("name: My_Model\nmodel: {source: 'demo:smollm2'}\n", "f.yaml:1:1: name: must be lower-case letters, digits and -, and no - at either end, not 'My_Model'"),
         (f"name: {'a' * 41}\nmodel: {{source: 'demo:smollm2'}}\n", "f.yaml:1:1: name: must be at most 40 characters (this has 41), not 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"),
         ("name: x\nmodel: {source: llama}\n", "f.yaml:2:9: model.source: must be demo:smollm2, a directory (./model or /models/x), a .gguf file, or a Hugging Face id (org/name), not 'llama'"),
+        ("name: x\nmodel: {source: 'demo:smolm2'}\n", "f.yaml:2:9: model.source: must be a demo model: demo:smollm2, not 'demo:smolm2'"),
+        ("name: x\nmodel: {source: 3}\n", "f.yaml:2:9: model.source: must be demo:smollm2, a directory (./model or /models/x), a .gguf file, or a Hugging Face id (org/name), not 3"),
+        ("name: x\nmodel: {source: './a\\0b'}\n".replace("'", '"'), "f.yaml:2:9: model.source: must be demo:smollm2, a directory (./model or /models/x), a .gguf file, or a Hugging Face id (org/name), not './a\\x00b'"),
         ("name: x\n", "f.yaml:1:1: model: this field is required"),
-        ("name: x\nname: y\n", "f.yaml:2:1: this key stands here twice"),
-        ("name:\n\t- x\n", "f.yaml:2:1: a tab in the indentation; YAML takes spaces only"),
-        ("name: x\n---\nname: y\n", "f.yaml:2:1: more than one document; a specification is one"),
-        ("", "f.yaml:1: a specification is a mapping of fields; this is empty"),
-        ("- 1\n", "f.yaml:1: a specification is a mapping of fields; this is a list"),
-        ("a: &a [*a]\n", "f.yaml:1: nested too deeply, or an alias that contains itself"),
     ],
 )  # fmt: skip
 def test_a_mistake(text: str, expected: str) -> None:
@@ -58,6 +62,13 @@ def test_a_mistake(text: str, expected: str) -> None:
         ("engine: {args: {tensor_parallel_size: 2}}", "engine.args.tensor_parallel_size: follows from another field; write parallelism.tensor"),
         ("engine: {args: {distributed_executor_backend: mp}}", "raygang always uses vLLM's Ray executor"),
         ("engine: {args: {max-model-len: 2}}", "written with _ here; did you mean max_model_len?"),
+        ("engine: {args: {port: 80}}", "Ray Serve listens for requests, not vLLM's own server"),
+        ("scheduler: {topology: {level: rack}}", "scheduler.topology: topology needs a gang scheduler"),
+        ("scheduler: {queue: q, type: none}", "f.yaml:3:23: scheduler.type: queue needs a gang scheduler"),
+        ("fabric: {type: tcp, hcas: [mlx5_0]}", "tcp uses no HCA"),
+        ("fabric: {type: tcp, resource: rdma/ib}", "tcp needs no device"),
+        ("nodes: {tolerations: [{key: a, operator: Exists, value: b}]}", "nodes.tolerations.0.value: a value is compared by Equal only"),
+        ("nodes: {tolerations: [{value: b}]}", "nodes.tolerations.0: Equal needs a key"),
         ("scheduler: {queue: q}", "queue needs a gang scheduler, and scheduler.type is none"),
         ("fabric: {type: efa, hcas: [mlx5_0]}", "EFA is no InfiniBand"),
         ("fabric: {type: sriov-roce, host_network: true}", "sriov-roce gives the pod an interface of its own"),
@@ -70,77 +81,55 @@ def test_a_contradiction(text: str, expected: str) -> None:
     assert any(expected in p for p in problems(GOOD + text + "\n"))
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("model.served_name", "''"),
+        ("model.revision", "' main'"),
+        ("model.served_name", '"a\\nb"'),
+        ("nodes.selector", "{'a b': c}"),
+        ("nodes.selector", "{a: 'b c'}"),
+        ("scheduler.priority_class", "High Priority"),
+        ("fabric.resource", "no_domain"),
+        ("fabric.interface", "a-name-that-is-too-long"),
+        ("fabric.hcas", "['']"),
+        ("fabric.networks", "[a/b/c]"),
+        ("kubernetes.namespace", "Team"),
+        ("kubernetes.image", "'ray 2.60'"),
+        ("kubernetes.image_pull_secrets", "[A_b]"),
+        ("kubernetes.service_account", "-x"),
+        ("kubernetes.ray_version", "'2.60'"),
+        ("kubernetes.ray_version", "2.60"),
+        ("kubernetes.labels", "{a: true}"),
+        ("kubernetes.annotations", "{/x: y}"),
+        ("engine.env", "{'A B': c}"),
+        ("engine.env", '{A: "\\0"}'),
+    ],
+)
+def test_a_name_has_the_form_that_its_reader_wants(field: str, wrong: str) -> None:
+    section, name = field.split(".")
+    text = "name: x\nmodel:\n  source: a/b\n" if section == "model" else f"{GOOD}{section}:\n"
+    found = problems(f"{text}  {name}: {wrong}\n")
+    assert len(found) == 1
+    assert found[0].startswith("f.yaml:4:") and f" {field}" in found[0] and "must be" in found[0]
+
+
+def test_what_contradicts_is_found_beside_other_mistakes_where_it_stands_on_whole_sections() -> None:
+    text = "name: A\nmodel: {source: a/b}\nreplicas: x\nnodes: {count: 9}\nparallelism: {tensor: 1, pipeline: 2}\n"
+    assert [p.split(":")[3].strip() for p in problems(text)] == ["name", "replicas", "nodes.count"]
+    text = text.replace("count: 9", "count: 9, cpus: x")
+    assert [p.split(":")[3].strip() for p in problems(text)] == ["name", "replicas", "nodes.cpus"], (
+        "the shape is not known"
+    )
+
+
 def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
     lines = [int(p.split(":")[1]) for p in problems("name: A\nmodel: {sourc: a/b}\nreplicas: x\nnodes: {cuont: 1}\n")]
     assert lines == sorted(lines)
     assert len(lines) == 5
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "model: {source: a/b, token: SECRET}",
-        "model: {source: a/b, hf_token: SECRET}",
-        "model: {source: a/b, token: {value: SECRET}}",
-        "model: {source: a/b}\nengine: {env: {HF_TOKEN: SECRET}}",
-        "model: {source: a/b}\nengine: {env: {X: hf_SECRETSECRET}}",
-        "model: {source: a/b}\nengine: {args: {hf_token: SECRET}}",
-        "model: {source: a/b}\napi_key: SECRET",
-        "model: {source: a/b, token: [SECRET}",
-    ],
-)
-def test_a_secret_is_refused_and_never_shown(text: str) -> None:
-    with pytest.raises(SpecError) as e:
-        parse_spec(f"name: x\n{text}\n")
-    assert "SECRET" not in str(e.value)
-
-
 def test_a_line_is_shown_with_a_caret_below_the_field() -> None:
     with pytest.raises(SpecError) as e:
         parse_spec(GOOD + "nodes: {cuont: 1}\n", file="f.yaml")
     assert str(e.value).splitlines()[1:3] == ["    nodes: {cuont: 1}", "            ^"]
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="No such file"):
-        load_spec(tmp_path / "none.yaml")
-    with pytest.raises(UserError, match="is a directory"):
-        load_spec(tmp_path)
-    (tmp_path / "latin.yaml").write_bytes(b"name: x\nmodel: \xe9\n")
-    with pytest.raises(UserError, match=r"latin\.yaml:2: not UTF-8 text"):
-        load_spec(tmp_path / "latin.yaml")
-    (tmp_path / "huge.yaml").write_text("# " + "x" * 2**20)
-    with pytest.raises(UserError, match="larger than"):
-        load_spec(tmp_path / "huge.yaml")
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.text() | st.text(alphabet="abe:{}[]&*-,'\"#\n\t ?|>!%@", max_size=60))
-def test_any_text_loads_or_is_answered(text: str) -> None:
-    try:
-        parse_spec(text)
-    except UserError as e:
-        assert e.exit_code == 2
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200), st.integers(0, 60))
-def test_positions_lie_inside_the_file(noise: str, at: int) -> None:
-    text = GOOD[:at] + noise + GOOD[at:]
-    try:
-        parse_spec(text)
-    except SpecError as e:
-        lines = text.splitlines()
-        for p in e.problems:
-            assert p.line is None or 1 <= p.line <= max(len(lines), 1)
-            assert p.column is None or 1 <= p.column <= len(lines[p.line - 1]) + 1  # type: ignore[operator]
-
-
-FIELDS = [(section, name) for section in ("", *Spec.model_fields) for name in fields_of((section,) if section else ())]
-
-
-@pytest.mark.parametrize(("section", "name"), [f for f in FIELDS if len(f[1]) > 3], ids=".".join)
-def test_a_typo_of_one_letter_suggests_the_field(section: str, name: str) -> None:
-    typo = name[:2] + name[3:]
-    text = f"{typo}: 1\n" if not section else f"{section}:\n  {typo}: 1\n"
-    assert any(f"did you mean {name}?" in p for p in problems(text))

@@ -6,8 +6,9 @@ import ast
 from importlib.util import find_spec
 from pathlib import Path
 
-from raygang.spec._document import Document, nearest
+from raygang.spec._document import Document
 from raygang.spec._errors import Problem
+from raygang.spec._typos import nearest
 from raygang.spec.model import Spec
 
 # vLLM 0.32 keeps them as dataclass fields, and those of its API server beside them.
@@ -47,7 +48,7 @@ def check_engine_args(spec: Spec) -> tuple[Problem, ...]:
 
 
 def _fields(path: Path, classes: tuple[str, ...]) -> set[str]:
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     bodies = [n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name in classes]
     fields = (s for body in bodies for s in body if isinstance(s, ast.AnnAssign))
     return {s.target.id for s in fields if isinstance(s.target, ast.Name)}

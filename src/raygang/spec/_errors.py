@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EXCERPT = 120  # characters of a line in a message
+
 
 class UserError(Exception):
     """Something that the user can mend. The command line prints it and exits with `exit_code`.
@@ -56,7 +58,7 @@ class Problem:
             head += f"; did you mean {self.suggestion}?"
         lines = [head]
         if self.source is not None and self.column is not None:
-            lines += [f"    {self.source}", "    " + " " * (self.column - 1) + "^"]
+            lines += [f"    {part}" for part in _excerpt(self.source, self.column)]
         if self.allowed:
             lines.append(f"    allowed: {self.allowed}")
         return "\n".join(lines)
@@ -68,3 +70,11 @@ class SpecError(UserError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
         super().__init__("\n".join(map(str, problems)))
+
+
+def _excerpt(source: str, column: int) -> tuple[str, str]:
+    """A line and a caret below a column of it; of a long line, what is around the column."""
+    start = max(0, column - EXCERPT // 2) if len(source) > EXCERPT else 0
+    before, after = "..." if start else "", "..." if start + EXCERPT < len(source) else ""
+    shown = "".join(c if c.isprintable() else " " for c in source[start : start + EXCERPT])
+    return before + shown + after, " " * (len(before) + column - 1 - start) + "^"

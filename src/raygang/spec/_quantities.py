@@ -1,20 +1,24 @@
-"""Durations, Kubernetes quantities and names, as people write them."""
+"""Numbers as people write them: counts, durations, Kubernetes quantities, environments."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from decimal import Decimal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, StrictInt, WithJsonSchema
 
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?")
-_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15} | {
-    f"{letter}i": 1024**power for power, letter in enumerate("KMGTP", start=1)
-}
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+from raygang.spec._forms import Form, LabelKey, LabelValue, Variable
+
 MAX_COUNT = 100_000
-MAX_NAME = 40  # Kubernetes takes 63 characters; KubeRay and the names of our own objects add up to 23
+MIN_BYTES = 2**20  # a smaller memory is a number whose unit was forgotten
+MAX_BYTES = 2**60
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?", re.ASCII)
+_QUANTITY = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?", re.ASCII)
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18} | {
+    f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)
+}
 
 
 def seconds(value: Any) -> float:
@@ -46,8 +50,9 @@ def count_or_auto(value: Any) -> Any:
 def quantity(value: Any) -> str:
     """A Kubernetes quantity of bytes, as it was written. Raises ValueError for anything else."""
     text = str(value).strip()
-    if isinstance(value, bool) or not _QUANTITY.fullmatch(text) or quantity_bytes(text) <= 0:
-        raise ValueError('a quantity such as "16Gi" or "500M"')
+    size = 0 if isinstance(value, bool) else quantity_bytes(text)
+    if not MIN_BYTES <= size <= MAX_BYTES:
+        raise ValueError(f"{_QUANTITY_WORDS}, from 1Mi to 1Ei")
     return text
 
 
@@ -55,39 +60,13 @@ def quantity_bytes(text: str) -> int:
     """Bytes of a Kubernetes quantity. Raises ValueError for anything else."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError('a quantity such as "16Gi" or "500M"')
-    return int(float(match[1]) * _UNITS[match[2] or ""])
+        raise ValueError(_QUANTITY_WORDS)
+    return int(Decimal(match[1]) * _UNITS[match[2] or ""])
 
 
-def _name(value: str) -> str:
-    if len(value) > MAX_NAME:
-        raise ValueError(f"at most {MAX_NAME} characters (this has {len(value)})")
-    if not _LABEL.fullmatch(value):
-        raise ValueError("lower-case letters, digits and -, and no - at either end")
-    return value
-
-
-Seconds = Annotated[
-    float,
-    BeforeValidator(seconds),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "examples": ["30m"]}]}),
-]
-Quantity = Annotated[
-    str,
-    BeforeValidator(quantity),
-    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["16Gi"]}, {"type": "integer", "minimum": 1}]}),
-]
-Name = Annotated[
-    str, AfterValidator(_name), Field(json_schema_extra={"maxLength": MAX_NAME, "pattern": _LABEL.pattern})
-]
-StrMap = dict[str, str]
-
-
-def _environment(value: Any) -> Any:
-    """Numbers and booleans of YAML as the strings that an environment holds."""
-    if isinstance(value, dict):
-        return {k: _text(v) for k, v in value.items()}
-    return value
+def environment(value: Any) -> Any:
+    """Numbers and booleans of YAML as the texts that an environment holds."""
+    return {k: _text(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _text(value: Any) -> Any:
@@ -96,4 +75,34 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) else value
 
 
-Environment = Annotated[dict[str, str], BeforeValidator(_environment), PlainSerializer(dict)]
+_QUANTITY_WORDS = 'a quantity such as "16Gi" or "500M"'
+_EXAMPLES = {"duration": ["90s", "30m", "1h30m"], "quantity": ["16Gi", "500M"]}
+
+Count = Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)]
+CountOrAuto = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(count_or_auto),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_COUNT}, {"const": "auto"}]}),
+]
+Cpus = Annotated[float, Field(strict=True, gt=0, le=MAX_COUNT)]
+Seconds = Annotated[
+    float,
+    BeforeValidator(seconds),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "examples": _EXAMPLES["duration"]}]}
+    ),
+]
+Quantity = Annotated[
+    str,
+    BeforeValidator(quantity),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "examples": _EXAMPLES["quantity"]}, {"type": "number", "minimum": MIN_BYTES}]}
+    ),
+]
+Labels = dict[LabelKey, LabelValue]
+Annotations = dict[LabelKey, str]
+Environment = Annotated[
+    dict[Variable, Annotated[str, Form(r"[^\0]*", "text without a NUL character", 100_000)]],
+    BeforeValidator(environment),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}),
+]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from raygang.spec._document import SECRET_NAME, SECRET_VALUE, Document
+from raygang.spec import _secrets
+from raygang.spec._document import Document
 from raygang.spec._errors import Problem
 from raygang.spec.model import Spec
 
@@ -19,19 +21,47 @@ OWNED = {  # vLLM arguments that follow from other fields
     "enable_expert_parallel": "parallelism.expert",
     "hf_token": "model.token",
 }
-FIXED = {  # vLLM arguments that have one value here
+_NODES = "nodes are Ray's here; write nodes.count"
+_SERVER = "Ray Serve listens for requests, not vLLM's own server"
+FIXED = {  # vLLM arguments that have one value here, or none
     "distributed_executor_backend": "raygang always uses vLLM's Ray executor",
-    "nnodes": "nodes are Ray's here; write nodes.count",
-    "node_rank": "nodes are Ray's here; write nodes.count",
-    "master_addr": "nodes are Ray's here",
-    "master_port": "nodes are Ray's here",
-}
+    "nnodes": _NODES,
+    "node_rank": _NODES,
+    "master_addr": _NODES,
+    "master_port": _NODES,
+} | dict.fromkeys(("host", "port", "uds", "grpc_port", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs"), _SERVER)
 
 
-def contradictions(spec: Spec, document: Document) -> list[Problem]:
-    """Everything that is well-formed and cannot be meant."""
-    checks = (_engine_args, _secrets, _shape, _scheduler, _fabric, _token)
-    return [problem for check in checks for problem in check(spec, document)]
+def contradictions(spec: Spec, document: Document, broken: set[str]) -> list[Problem]:
+    """Everything that is well-formed and cannot be meant, leaving out what depends on broken sections."""
+    whole = (rule for rule, sections in _RULES.items() if broken.isdisjoint(sections))
+    return [problem for rule in whole for problem in rule(spec, document)]
+
+
+def secrets(document: Document) -> list[Problem]:
+    """Every value that looks like a secret, in any field."""
+    message = "looks like a secret; secrets are referenced, never written (model.token)"
+    return [document.problem(path, message) for path in _secret_paths(document.data, ())]
+
+
+def _secret_paths(value: Any, path: tuple[str, ...], named: bool = False) -> Iterator[tuple[str, ...]]:
+    """Values that services hand out as secrets, and texts in engine fields that are named like one."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _secrets.is_value(key):
+                yield (*path, key)
+            yield from _secret_paths(inner, (*path, key), named or _is_named(path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _secret_paths(inner, (*path, str(index)), named)
+    elif isinstance(value, str) and value and (named or _secrets.is_value(value)) and path != ("model", "token"):
+        yield path
+
+
+def _is_named(path: tuple[str, ...], key: str) -> bool:
+    if path[:2] == ("engine", "env"):
+        return _secrets.is_name(key)
+    return path[:2] == ("engine", "args") and _secrets.is_name(key) and not _secrets.is_special_token(key)
 
 
 def _engine_args(spec: Spec, document: Document) -> Iterator[Problem]:
@@ -44,13 +74,6 @@ def _engine_args(spec: Spec, document: Document) -> Iterator[Problem]:
             yield document.problem(path, FIXED[plain])
         elif plain != name:
             yield document.problem(path, "vLLM's arguments are written with _ here", suggestion=plain)
-
-
-def _secrets(spec: Spec, document: Document) -> Iterator[Problem]:
-    for name, value in spec.engine.env.items():
-        if value and (SECRET_NAME.search(name) or SECRET_VALUE.search(value)):
-            path = ("engine", "env", name)
-            yield document.problem(path, "looks like a secret; secrets are referenced, never written (model.token)")
 
 
 def _token(spec: Spec, document: Document) -> Iterator[Problem]:
@@ -101,7 +124,26 @@ def _fabric(spec: Spec, document: Document) -> Iterator[Problem]:
         yield document.problem(("fabric", "networks"), "a pod on the node's network gets no additional networks")
 
 
+def _tolerations(spec: Spec, document: Document) -> Iterator[Problem]:
+    for index, toleration in enumerate(spec.nodes.tolerations):
+        path = ("nodes", "tolerations", str(index))
+        if toleration.operator == "Exists" and toleration.value:
+            yield document.problem((*path, "value"), "a value is compared by Equal only, and operator is Exists")
+        if toleration.operator == "Equal" and toleration.key is None:
+            yield document.problem(path, "Equal needs a key; for every taint write operator: Exists")
+
+
 def _later(document: Document, *paths: tuple[str, ...]) -> tuple[str, ...]:
     """The one that stands last in the file: there the contradiction becomes one."""
     present = [p for p in paths if p in document.places]
     return max(present, key=lambda p: (document.places[p].line, document.places[p].column)) if present else paths[0]
+
+
+_RULES: dict[Callable[[Spec, Document], Iterator[Problem]], tuple[str, ...]] = {  # and the sections that each looks at
+    _engine_args: ("engine",),
+    _token: ("model",),
+    _shape: ("parallelism", "nodes"),
+    _tolerations: ("nodes",),
+    _scheduler: ("scheduler",),
+    _fabric: ("fabric",),
+}

@@ -30,22 +30,22 @@ class ModelSource:
     @staticmethod
     def parse(text: Any) -> ModelSource:
         """The source that a user wrote. Raises ValueError when it is none."""
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not text.isprintable():
             raise ValueError(EXPECTED)
         text = text.strip()
         if text.startswith("demo:"):
             return ModelSource("demo", _demo(text.removeprefix("demo:")))
+        if text.startswith("hf:"):
+            return ModelSource("hub", _hub_id(text.removeprefix("hf:")))
         if text.lower().endswith(".gguf"):
             return ModelSource("gguf", text)
         if text.startswith(("/", "./", "../", "~")) or text in (".", ".."):
             return ModelSource("directory", text)
-        hub = text.removeprefix("hf:")
-        if not _HUB_ID.fullmatch(hub):
-            raise ValueError(EXPECTED)
-        return ModelSource("hub", hub)
+        return ModelSource("hub", _hub_id(text))
 
     def __str__(self) -> str:
-        return f"demo:{self.value}" if self.kind == "demo" else self.value
+        prefix = {"demo": "demo:", "hub": "hf:" if self.value.lower().endswith(".gguf") else ""}
+        return prefix.get(self.kind, "") + self.value
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -57,6 +57,12 @@ class ModelSource:
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "examples": ["demo:smollm2", "./model", "./model.gguf", "Qwen/Qwen3-8B"]}
+
+
+def _hub_id(text: str) -> str:
+    if not _HUB_ID.fullmatch(text):
+        raise ValueError(EXPECTED)
+    return text
 
 
 def _demo(name: str) -> str:

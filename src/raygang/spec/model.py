@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool
 
-from raygang.spec._quantities import MAX_COUNT, Environment, Name, Quantity, Seconds, StrMap, count_or_auto
+from raygang.spec._document import Document
+from raygang.spec._errors import SpecError
+from raygang.spec._forms import (
+    Hca,
+    Image,
+    Interface,
+    LabelKey,
+    LabelValue,
+    Line,
+    Name,
+    Namespace,
+    Network,
+    ObjectName,
+    Queue,
+    Resource,
+    SecretKey,
+    Variable,
+    Version,
+)
+from raygang.spec._quantities import Annotations, Count, CountOrAuto, Cpus, Environment, Labels, Quantity, Seconds
 from raygang.spec._source import ModelSource
-
-if TYPE_CHECKING:
-    from raygang.spec._document import Document
-    from raygang.spec._errors import SpecError
-
-Count = Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)]
-CountOrAuto = Annotated[int | Literal["auto"], BeforeValidator(count_or_auto), Field(json_schema_extra={"minimum": 1})]
 
 
 class Section(BaseModel):
@@ -27,11 +39,11 @@ class Section(BaseModel):
 class SecretRef(Section):
     """A secret by reference, never by value: a key of a Kubernetes Secret, or a variable of the environment here."""
 
-    secret: str | None = None
+    secret: ObjectName | None = None
     """Name of a Kubernetes Secret in the deployment's namespace."""
-    key: str = "token"
+    key: SecretKey = "token"
     """Key in that Secret."""
-    env: str | None = None
+    env: Variable | None = None
     """Environment variable that holds the secret on this machine (for `raygang run`)."""
 
 
@@ -40,9 +52,9 @@ class ModelSpec(Section):
 
     source: ModelSource
     """demo:smollm2, a directory (./model), a GGUF file (./model.gguf) or a Hugging Face id (org/name)."""
-    revision: str = "main"
+    revision: Line = "main"
     """Branch, tag or commit on the Hugging Face hub."""
-    served_name: str | None = None
+    served_name: Line | None = None
     """What clients write as `model`; the specification's name by default."""
     token: SecretRef | None = None
     """Token for the Hugging Face hub, by reference."""
@@ -73,10 +85,14 @@ class ParallelismSpec(Section):
 class Toleration(Section):
     """A Kubernetes toleration."""
 
-    key: str | None = None
+    key: LabelKey | None = None
+    """The taint's key; every taint without it."""
     operator: Literal["Equal", "Exists"] = "Equal"
-    value: str | None = None
+    """Whether the taint's value has to be equal, or only the key has to be there."""
+    value: LabelValue | None = None
+    """The taint's value, for Equal."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """The taint's effect; every effect without it."""
 
 
 class NodesSpec(Section):
@@ -84,17 +100,17 @@ class NodesSpec(Section):
 
     count: CountOrAuto = "auto"
     """Nodes of a replica."""
-    accelerator: str = "auto"
+    accelerator: Annotated[Line, Field(examples=["H100-SXM-80GB", "cpu", "auto"])] = "auto"
     """The nodes' accelerator, for example H100-SXM-80GB; cpu for ranks without GPUs."""
     accelerators: Count = 1
     """Accelerators of a node, one rank each; for cpu, ranks of a node."""
-    cpus: Annotated[float, Field(gt=0)] | None = None
+    cpus: Cpus | None = None
     """CPUs of a node that the gang may use."""
     memory: Quantity | None = None
     """Memory of a node that the gang may use, for example 512Gi."""
     shared_memory: Quantity | None = None
     """Size of /dev/shm, for example 16Gi."""
-    selector: StrMap = {}
+    selector: Labels = {}
     """Labels that a node must have."""
     tolerations: tuple[Toleration, ...] = ()
     """Kubernetes tolerations."""
@@ -103,7 +119,7 @@ class NodesSpec(Section):
 class Topology(Section):
     """Keep the gang within one domain of the network."""
 
-    level: str
+    level: LabelKey
     """Node label whose value names the domain, for example topology.kubernetes.io/rack."""
     required: StrictBool = True
     """Whether the gang waits for such a domain (true) or only prefers it."""
@@ -114,9 +130,9 @@ class SchedulerSpec(Section):
 
     type: Literal["none", "volcano", "kueue", "yunikorn", "kai", "coscheduling", "native"] = "none"
     """The cluster's gang scheduler; native is Kubernetes' own (1.36 and later)."""
-    queue: str | None = None
+    queue: Queue | None = None
     """Queue that the gang is submitted to."""
-    priority_class: str | None = None
+    priority_class: ObjectName | None = None
     """Kubernetes PriorityClass of the gang's pods."""
     topology: Topology | None = None
     """Keep the gang within one domain of the network."""
@@ -129,15 +145,15 @@ class FabricSpec(Section):
         "auto", "tcp", "infiniband", "sriov-roce", "sriov-infiniband", "efa", "gke-rdma", "aks-infiniband"
     ] = "auto"
     """The interconnect that the ranks must use."""
-    resource: str | None = None
+    resource: Resource | None = None
     """Extended resource that gives a pod the device, for example rdma/rdma_shared_device_ib."""
     resource_count: Count = 1
     """How many of that resource a pod needs."""
-    interface: str | None = None
+    interface: Interface | None = None
     """Interface for control traffic, for example eth0."""
-    hcas: tuple[str, ...] = ()
+    hcas: tuple[Hca, ...] = ()
     """Host channel adapters, for example mlx5_0."""
-    networks: tuple[str, ...] = ()
+    networks: tuple[Network, ...] = ()
     """Additional pod networks (NetworkAttachmentDefinition), for example ray/roce-rail0."""
     host_network: StrictBool | None = None
     """Whether pods use the node's network; by default, as the fabric needs."""
@@ -157,19 +173,19 @@ class LimitsSpec(Section):
 class KubernetesSpec(Section):
     """Where and how it is deployed on Kubernetes."""
 
-    namespace: str | None = None
+    namespace: Namespace | None = None
     """Namespace; that of the context by default."""
-    image: str | None = None
+    image: Image | None = None
     """Container image with Ray and vLLM."""
-    image_pull_secrets: tuple[str, ...] = ()
+    image_pull_secrets: tuple[ObjectName, ...] = ()
     """Names of Secrets for the image's registry."""
-    service_account: str | None = None
+    service_account: ObjectName | None = None
     """Service account of the pods."""
-    ray_version: str | None = None
+    ray_version: Version | None = None
     """Ray's version in the image."""
-    labels: StrMap = {}
+    labels: Labels = {}
     """Labels of every object."""
-    annotations: StrMap = {}
+    annotations: Annotations = {}
     """Annotations of every object."""
 
 
@@ -217,14 +233,18 @@ class Spec(Section):
 
     def position(self, field: str) -> tuple[int, int] | None:
         """Line and column (from 1) of a field or of the nearest one above it, None when it was not read from text."""
-        return self._document.position(field.split(".")) if self._document else None
+        return self._document.position(self._document.path_of(field)) if self._document else None
 
     def problem(
-        self, field: str, message: str, *, allowed: str | None = None, suggestion: str | None = None
+        self,
+        field: str,
+        message: str,
+        *,
+        given: str | None = None,
+        allowed: str | None = None,
+        suggestion: str | None = None,
     ) -> SpecError:
         """The error that blames a field, for checks that need more than the file."""
-        from raygang.spec._document import Document
-        from raygang.spec._errors import SpecError
-
         document = self._document or Document.of_nothing()
-        return SpecError((document.problem(field.split("."), message, allowed=allowed, suggestion=suggestion),))
+        path = document.path_of(field)
+        return SpecError((document.problem(path, message, given=given, allowed=allowed, suggestion=suggestion),))
