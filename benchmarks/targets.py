@@ -1,4 +1,4 @@
-"""The three ways to serve one model over two Ray nodes here, each from nothing to an endpoint.
+"""The three ways to serve one model over two Ray nodes here, each from nothing to an endpoint, one beside the other.
 
 All use the same engine arguments, one slot per node, the same platform plugin for CPU ranks and one thread per rank.
 """
@@ -26,8 +26,31 @@ ENGINE = {
     "max_model_len": 1024, "max_num_seqs": 64, "kv_cache_memory_bytes": 268435456, "enforce_eager": True,
 }  # fmt: skip
 MARK = "benchmark"
-PORT, GCS = 8601, 6399
 NAME = "model"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a target listens: its port here, and the network 127.0.N.0 of the two Ray nodes started by hand."""
+
+    port: int
+    network: int
+
+    @property
+    def head(self) -> str:
+        return f"127.0.{self.network}.2"
+
+    @property
+    def other(self) -> str:
+        return f"127.0.{self.network}.3"
+
+    @property
+    def gcs(self) -> int:
+        return 6400 + self.network
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
 
 
 @dataclass(frozen=True)
@@ -40,7 +63,7 @@ class Served:
 
 
 @contextlib.contextmanager
-def raygang(model: Path, dtype: str) -> Iterator[Served]:
+def raygang(model: Path, dtype: str, place: Place) -> Iterator[Served]:
     """`raygang run`."""
     spec = {
         "name": NAME,
@@ -52,46 +75,51 @@ def raygang(model: Path, dtype: str) -> Iterator[Served]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "spec.yaml")
         path.write_text(json.dumps(spec))  # JSON is YAML
-        command = [sys.executable, "-m", "raygang.cli", "run", str(path), "--port", str(PORT), "-o", "json"]
+        command = [sys.executable, "-m", "raygang.cli", "run", str(path), "--port", str(place.port), "-o", "json"]
         env = {k: v for k, v in os.environ.items() if k != _processes.MARK}
         with marked(directory) as began:
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env)
             try:
-                start_s = until_up(began, process)
+                start_s = until_up(began, process, place)
                 run = next((Path(os.environ["RAYGANG_CACHE"]) / "run").glob("*.json"))
                 from raygang.local.state import Run
 
-                yield Served(f"http://127.0.0.1:{PORT}/v1", start_s, Run.read(run).memory() + pss(process.pid))
+                yield Served(place.url, start_s, Run.read(run).memory() + pss(process.pid))
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=60)
 
 
 @contextlib.contextmanager
-def serve_llm(model: Path, dtype: str) -> Iterator[Served]:
+def serve_llm(model: Path, dtype: str, place: Place) -> Iterator[Served]:
     """By hand: `ray start` twice, then `serve.run(build_openai_app(...))`."""
     with tempfile.TemporaryDirectory(prefix="rb-", dir="/tmp") as directory, marked(directory) as began:
         env = environment(directory)
-        ray_nodes(directory, env)
-        code = SERVE_LLM.format(name=NAME, model=str(model), engine={**ENGINE, "dtype": dtype}, port=PORT, gcs=GCS)
+        before = {p.pid for p in ours()}
+        ray_nodes(directory, env, place)
+        engine = {**ENGINE, "dtype": dtype}
+        code = SERVE_LLM.format(
+            name=NAME, model=str(model), engine=engine, port=place.port, gcs=place.gcs, head=place.head
+        )
         process = start([sys.executable, "-c", code], env, Path(directory, "driver.log"))
-        yield Served(f"http://127.0.0.1:{PORT}/v1", until_up(began, process), memory())
+        yield Served(place.url, until_up(began, process, place), memory(before))
 
 
 @contextlib.contextmanager
-def vllm_server(model: Path, dtype: str) -> Iterator[Served]:
+def vllm_server(model: Path, dtype: str, place: Place) -> Iterator[Served]:
     """By hand: `ray start` twice, then vLLM's own OpenAI server with its Ray executor."""
     with tempfile.TemporaryDirectory(prefix="rb-", dir="/tmp") as directory, marked(directory) as began:
-        env = environment(directory) | {"RAY_ADDRESS": f"127.0.0.2:{GCS}", "VLLM_HOST_IP": "127.0.0.2"}
-        ray_nodes(directory, env)
+        env = environment(directory) | {"RAY_ADDRESS": f"{place.head}:{place.gcs}", "VLLM_HOST_IP": place.head}
+        before = {p.pid for p in ours()}
+        ray_nodes(directory, env, place)
         options = {**ENGINE, "dtype": dtype, "pipeline_parallel_size": 2, "distributed_executor_backend": "ray"}
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
-        command += ["--served-model-name", NAME, "--port", str(PORT), "--host", "127.0.0.1"]
+        command += ["--served-model-name", NAME, "--port", str(place.port), "--host", "127.0.0.1"]
         for key, value in options.items():
             flag = "--" + key.replace("_", "-")
             command += [flag] if value is True else [flag, str(value)]
         process = start(command, env, Path(directory, "server.log"))
-        yield Served(f"http://127.0.0.1:{PORT}/v1", until_up(began, process), memory())
+        yield Served(place.url, until_up(began, process, place), memory(before))
 
 
 SERVE_LLM = """
@@ -99,7 +127,7 @@ import ray
 from ray import serve
 from ray.serve.config import HTTPOptions
 from ray.serve.llm import LLMConfig, build_openai_app
-ray.init(address="127.0.0.2:{gcs}", _node_ip_address="127.0.0.2", log_to_driver=False)
+ray.init(address="{head}:{gcs}", _node_ip_address="{head}", log_to_driver=False)
 serve.start(http_options=HTTPOptions(host="127.0.0.1", port={port}, location="HeadOnly"))
 config = LLMConfig(
     model_loading_config=dict(model_id={name!r}, model_source={model!r}),
@@ -128,15 +156,15 @@ def environment(directory: str) -> dict[str, str]:
     }
 
 
-def ray_nodes(directory: str, env: dict[str, str]) -> None:
+def ray_nodes(directory: str, env: dict[str, str], place: Place) -> None:
     """Two nodes, one after the other, as one types them."""
     ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats"]
     size = ["--num-cpus=2", "--num-gpus=1", "--object-store-memory=100000000"]
-    head = ["--head", f"--port={GCS}", "--include-dashboard=false", "--node-ip-address=127.0.0.2"]
-    other = [f"--address=127.0.0.2:{GCS}", "--node-ip-address=127.0.0.3"]
-    for index, place in enumerate((head, other)):
+    head = ["--head", f"--port={place.gcs}", "--include-dashboard=false", f"--node-ip-address={place.head}"]
+    other = [f"--address={place.head}:{place.gcs}", f"--node-ip-address={place.other}"]
+    for index, role in enumerate((head, other)):
         with Path(directory, f"node{index}.log").open("wb") as log:
-            command = [*ray, *place, *size, f"--temp-dir={directory}/{index}"]
+            command = [*ray, *role, *size, f"--temp-dir={directory}/{index}"]
             subprocess.run(command, env=env, stdout=log, stderr=log, check=True, timeout=120)
 
 
@@ -174,22 +202,22 @@ def start(command: list[str], env: dict[str, str], log: Path) -> subprocess.Pope
         return subprocess.Popen(command, env=env, stdout=target, stderr=target)
 
 
-def until_up(began: float, process: subprocess.Popen[bytes]) -> float:
+def until_up(began: float, process: subprocess.Popen[bytes], place: Place) -> float:
     """Seconds until one token came back."""
     body = {"model": NAME, "prompt": "x", "max_tokens": 1}
     while time.monotonic() - began < 400:
         if process.poll() is not None:
             raise SystemExit(f"ended by itself with {process.returncode}")
         with contextlib.suppress(httpx.TransportError):
-            response = httpx.post(f"http://127.0.0.1:{PORT}/v1/completions", json=body, timeout=60, trust_env=False)
+            response = httpx.post(f"{place.url}/completions", json=body, timeout=60, trust_env=False)
             if response.status_code == 200:
                 return time.monotonic() - began
         time.sleep(0.2)
     raise SystemExit("not up within 400 s")
 
 
-def memory() -> int:
-    return _processes.memory(ours())
+def memory(before: set[int]) -> int:
+    return _processes.memory(p for p in ours() if p.pid not in before)
 
 
 def pss(pid: int) -> int:
@@ -197,3 +225,4 @@ def pss(pid: int) -> int:
 
 
 TARGETS = {"raygang": raygang, "ray.serve.llm": serve_llm, "vLLM server": vllm_server}
+PLACES = {target: Place(8601 + n, 101 + n) for n, target in enumerate(TARGETS)}

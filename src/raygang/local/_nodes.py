@@ -17,6 +17,7 @@ from pathlib import Path
 from raygang.local._network import free_ports
 from raygang.local._paths import RunPaths, cache_dir
 from raygang.local._processes import MARK
+from raygang.manifest import SERVE_ENVIRONMENT
 
 OBJECT_STORE_BYTES = 100_000_000  # Ray wants at least 75 MB; the engine moves its tensors elsewhere
 # What would send our nodes to another Ray, or contradict the slots that we give them.
@@ -106,12 +107,7 @@ class Cluster:
         haproxy = self.paths.haproxy
         fallback_http, fallback_grpc, metrics, stats = self.serve_ports
         return {
-            # Requests go from HAProxy straight to the replica that owns the engine: no Python between them.
-            "RAY_SERVE_ENABLE_HA_PROXY": "1",
-            # The replica's own code is asynchronous: a thread of its own costs two hops per token.
-            "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
-            "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",
-            "RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1000",
+            **SERVE_ENVIRONMENT,
             "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(fallback_http),
             "RAY_SERVE_FALLBACK_PROXY_GRPC_PORT": str(fallback_grpc),
             "RAY_SERVE_HAPROXY_METRICS_PORT": str(metrics),

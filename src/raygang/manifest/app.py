@@ -29,3 +29,14 @@ def app_arguments(plan: Plan, model_path: str, *, engine_args: dict[str, Any] | 
         "request_timeout_s": spec.limits.request_timeout,
         "start_timeout_s": spec.limits.start_timeout,
     }
+
+
+# Ray 2.60. Needed on every node, here and on Kubernetes alike; docs/performance.md says what each is worth.
+SERVE_ENVIRONMENT = {
+    # Requests go from HAProxy straight to the replica that owns the engine: no Python between them.
+    "RAY_SERVE_ENABLE_HA_PROXY": "1",
+    # The replica's own code is asynchronous: a thread of its own costs two hops per token.
+    "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
+    "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",
+    "RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1000",
+}

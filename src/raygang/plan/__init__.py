@@ -3,10 +3,12 @@
 from raygang.plan.choose import plan
 from raygang.plan.describe import Description, RankRow, describe
 from raygang.plan.fits import fits_machine, memory_needed
-from raygang.plan.model import NodeShape, Plan, Rank
+from raygang.plan.model import HEAD_GROUP, Gang, NodeShape, Plan, Rank
 
 __all__ = [
+    "HEAD_GROUP",
     "Description",
+    "Gang",
     "NodeShape",
     "Plan",
     "Rank",

@@ -74,6 +74,7 @@ Interface = Annotated[str, Form(r"[\w.@-]+", "the name of a network interface", 
 Hca = Annotated[str, Form(r"[A-Za-z]\w*(:\d+)?", "a device, perhaps with : and a port", 64, ("mlx5_0",))]
 Image = Annotated[str, Form(r"[A-Za-z0-9][\w./:@+-]*", "the reference of a container image", 512)]
 Version = Annotated[str, Form(r"\d+\.\d+\.\d+[\w.+-]*", "a version of three numbers", 64, ("2.60.0",))]
+Release = Annotated[str, Form(r"\d+\.\d+(\.\d+)?", "a version such as 1.37 or 1.37.2", 64, ("1.37",))]
 Variable = Annotated[str, Form(r"[A-Za-z_]\w*", "the name of an environment variable", 253, ("HF_TOKEN",))]
 _CONTROL = r"\x00-\x1f\x7f"
 Line = Annotated[

@@ -21,6 +21,7 @@ from raygang.spec._forms import (
     Network,
     ObjectName,
     Queue,
+    Release,
     Resource,
     SecretKey,
     Variable,
@@ -123,6 +124,8 @@ class Topology(Section):
     """Node label whose value names the domain, for example topology.kubernetes.io/rack."""
     required: StrictBool = True
     """Whether the gang waits for such a domain (true) or only prefers it."""
+    name: ObjectName | None = None
+    """The cluster's Topology object that has this level, where the scheduler asks for it (KAI)."""
 
 
 class SchedulerSpec(Section):
@@ -175,8 +178,14 @@ class KubernetesSpec(Section):
 
     namespace: Namespace | None = None
     """Namespace; that of the context by default."""
+    version: Release | None = None
+    """Kubernetes' version, for example 1.37; native gang scheduling has other field names in each."""
+    kuberay_version: Release | None = None
+    """KubeRay's version, for example 1.6.0; what it does not know yet is then left out."""
     image: Image | None = None
-    """Container image with Ray and vLLM."""
+    """Container image with Ray and vLLM, of the versions that raygang is made for."""
+    model_claim: ObjectName | None = None
+    """PersistentVolumeClaim that holds the model; mounted where model.source says, read-only."""
     image_pull_secrets: tuple[ObjectName, ...] = ()
     """Names of Secrets for the image's registry."""
     service_account: ObjectName | None = None

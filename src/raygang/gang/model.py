@@ -1,0 +1,147 @@
+"""The words of the gang room: what a scheduler is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from raygang.objects import Bundle, Group, Path, RayWorkload, Version
+from raygang.plan import Gang
+from raygang.spec import Spec
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the cluster. None: not known.
+
+    Attributes:
+        scheduler: the gang scheduler that the cluster runs and KubeRay's operator is set up for: a name of
+            `scheduler.type`; "none" when there is none.
+        kuberay: KubeRay's version.
+        kubernetes: Kubernetes' version.
+    """
+
+    scheduler: str | None = None
+    kuberay: Version | None = None
+    kubernetes: Version | None = None
+
+    def runs(self, scheduler: str) -> bool | None:
+        """Whether the cluster is set up for a scheduler."""
+        return None if self.scheduler is None else self.scheduler == scheduler
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A label, annotation or field that asks for something, and why it is there."""
+
+    key: str
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What makes a scheduler form a gang.
+
+    Attributes:
+        labels: of the Ray workload; KubeRay copies a RayService's to its RayCluster.
+        annotations: of the Ray workload.
+        pod_labels: of the head's and the workers' pod templates.
+        pod_annotations: likewise.
+        pod_fields: of their specs.
+        objects: to be applied before the workload.
+        needs: what the cluster must have, in sentences.
+    """
+
+    labels: tuple[Entry, ...] = ()
+    annotations: tuple[Entry, ...] = ()
+    pod_labels: tuple[Entry, ...] = ()
+    pod_annotations: tuple[Entry, ...] = ()
+    pod_fields: tuple[Entry, ...] = ()
+    objects: tuple[dict[str, Any], ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A field that speaks to one scheduler only."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a gang is not what it could be.
+
+    Attributes:
+        rule: the kind of mistake; a lint rule goes by the same name.
+        path: the field to blame in the workload's manifest.
+        why: what happens because of it, in one sentence.
+        advice: what to write instead.
+        severity: "error" where no whole gang forms because of it.
+    """
+
+    rule: str
+    path: Path
+    why: str
+    advice: str
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The gang that a workload would really get.
+
+    Attributes:
+        scheduler: who would form it.
+        gang: None when its pods are scheduled one by one, or never.
+        causes: why it is not what was wanted, and what else is wrong with the request.
+        assumes: facts about the cluster that were not given and that the gang depends on.
+    """
+
+    scheduler: str
+    gang: Gang | None
+    causes: tuple[Cause, ...] = ()
+    assumes: tuple[str, ...] = ()
+
+    def without_gang(self, cause: Cause) -> Verdict:
+        """The same with no gang, because of something."""
+        return replace(self, gang=None, causes=(cause, *self.causes))
+
+
+class Scheduler(Protocol):
+    """What each module of this room answers about its scheduler."""
+
+    NAME: str
+
+    def request(self, gang: Gang, spec: Spec) -> Request:
+        """What to write so that the gang forms.
+
+        Raises:
+            SpecError: the specification lacks something that this scheduler cannot do without.
+        """
+
+    def signs(self, workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
+        """Fields by which the workload asks for this scheduler and no other."""
+
+    def effective(self, workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
+        """The gang that the workload would get in a cluster like that."""
+
+
+def desired(workload: RayWorkload, queue: str | None = None) -> Gang:
+    """All pods of a workload, as one gang."""
+    return gang_of(workload, queue, {})
+
+
+def gang_of(workload: RayWorkload, queue: str | None, minimum: dict[str, int]) -> Gang:
+    """All pods of a workload, with another minimum than all for some groups."""
+    members = tuple((group.name, group.pods) for group in workload.groups if group.pods)
+    return Gang(workload.name, members, sum(minimum.get(name, pods) for name, pods in members), queue)
+
+
+def largest(workload: RayWorkload) -> Group:
+    """The group that a message about the whole gang points at: the one with the most pods."""
+    return max(workload.groups[1:] or workload.groups, key=lambda group: group.pods)

@@ -1,0 +1,32 @@
+"""No gang scheduler: the default scheduler takes each pod by itself."""
+
+from __future__ import annotations
+
+from raygang.gang.model import Cause, Context, Request, Sign, Verdict, largest
+from raygang.objects import Bundle, RayWorkload
+from raygang.plan import Gang
+from raygang.spec import Spec
+
+NAME = "none"
+
+
+def request(gang: Gang, spec: Spec) -> Request:
+    """Nothing."""
+    return Request()
+
+
+def signs(workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
+    """None: this is what is left when no other scheduler is asked."""
+    return ()
+
+
+def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
+    """No gang."""
+    if workload.pods <= 1:
+        return Verdict(NAME, None)
+    why = (
+        f"these {workload.pods} pods are scheduled one by one: where not all fit, those that run hold their GPUs for "
+        "nothing"
+    )
+    advice = "use a gang scheduler: `scheduler` in the specification, or the labels of the one that the cluster has"
+    return Verdict(NAME, None, (Cause("no-gang", largest(workload).path, why, advice, "warning"),))

@@ -1,0 +1,144 @@
+"""Volcano, through KubeRay's integration (KubeRay 1.4-1.7, volcano_scheduler.go; Volcano 1.11-1.16).
+
+KubeRay makes a PodGroup `ray-<cluster>-pg` of the whole RayCluster when its operator is started for Volcano. Pods that
+name Volcano as their scheduler and belong to no PodGroup get one from Volcano itself, with minMember 1
+(pkg/controllers/podgroup/pg_controller_handler.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from raygang.gang import _kuberay as kuberay
+from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.objects import Bundle, Manifest, RayWorkload, at, count
+from raygang.plan import Gang
+from raygang.spec import Spec
+
+NAME = "volcano"
+DOMAIN = "volcano.sh"
+QUEUE = f"{DOMAIN}/queue-name"
+MODE = f"{DOMAIN}/network-topology-mode"
+TIER = f"{DOMAIN}/network-topology-highest-tier-allowed"
+GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")  # pod annotations
+POD_GROUPS = "scheduling.volcano.sh"
+DEFAULT_QUEUE = "default"
+_MISREAD_QUEUES = (QUEUE, "scheduling.volcano.sh/queue-name")
+_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+
+
+def request(gang: Gang, spec: Spec) -> Request:
+    """The labels that KubeRay's integration reads. A topology's level is a number: the highest tier of HyperNodes."""
+    labels = [
+        Entry(QUEUE, gang.queue or DEFAULT_QUEUE, "Volcano's queue; read from this label, not from an annotation")
+    ]
+    if spec.scheduler.priority_class:
+        labels.append(Entry(kuberay.PRIORITY, spec.scheduler.priority_class, "priority of the PodGroup"))
+    topology = spec.scheduler.topology
+    if topology:
+        if not topology.level.isdecimal():
+            raise spec.problem(
+                "scheduler.topology.level",
+                "for Volcano the level is the highest tier of HyperNodes that the gang may span",
+                given=repr(topology.level),
+                allowed='a number in quotes, such as "1"',
+            )
+        labels.append(Entry(MODE, "hard" if topology.required else "soft", "hard: wait for such a domain"))
+        labels.append(Entry(TIER, topology.level, "highest tier of HyperNodes that the gang may span"))
+    return Request(labels=tuple(labels), needs=(kuberay.needs_operator(NAME),))
+
+
+def signs(workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
+    """Volcano's labels and annotations, and its name in pod templates."""
+    found = [*kuberay.scheduler_names(workload, NAME), *kuberay.label_signs(workload, DOMAIN)]
+    found += [*kuberay.label_signs(workload, POD_GROUPS), *kuberay.template_signs(workload, DOMAIN)]
+    return (*found, *kuberay.template_signs(workload, POD_GROUPS))
+
+
+def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
+    """The PodGroup that KubeRay would make, or one that the bundle brings, or Volcano's own of one pod."""
+    causes = (*_queue(workload), *_tier(workload), *_ignored(workload))
+    queue = kuberay.value(workload.manifest.labels, QUEUE)
+    runs = context.runs(NAME)
+    if runs or (runs is None and _told(workload)):
+        verdict = _operators(workload, None if queue == DEFAULT_QUEUE else queue, causes)
+        return verdict if runs else Verdict(NAME, verdict.gang, verdict.causes, (kuberay.needs_operator(NAME),))
+    own = _own_group(workload, bundle)
+    if own is not None:
+        return _brought(workload, own, causes)
+    named = next(kuberay.scheduler_names(workload, NAME), None)
+    then = "Volcano makes a group with minMember 1" if named else "the default scheduler takes them"
+    path = named.path if named else kuberay.LABELS
+    return Verdict(NAME, None, (kuberay.not_told(workload, "Volcano", NAME, then, path), *causes))
+
+
+def _told(workload: RayWorkload) -> bool:
+    """Labels that only KubeRay's integration reads: who writes them has an operator that does."""
+    return any(key in workload.manifest.labels for key in (QUEUE, MODE, TIER))
+
+
+def _operators(workload: RayWorkload, queue: str | None, causes: tuple[Cause, ...]) -> Verdict:
+    if not workload.autoscaling:
+        return Verdict(NAME, gang_of(workload, queue, {}), causes)
+    low = [group for group in workload.groups if group.min_pods < group.pods]
+    why = "with the autoscaler on, KubeRay counts minReplicas into Volcano's minMember"
+    causes = (*(kuberay.minimum_below_replicas(group, why) for group in low), *causes)
+    return Verdict(NAME, gang_of(workload, queue, {group.name: group.min_pods for group in low}), causes)
+
+
+def _own_group(workload: RayWorkload, bundle: Bundle) -> Manifest | None:
+    """A PodGroup of the bundle that all pods name."""
+    named = {kuberay.value(g.template_annotations(), key) for g in workload.groups for key in GROUP_NAMES} - {None}
+    if len(named) != 1 or not all(_names_group(workload, index) for index in range(len(workload.groups))):
+        return None
+    return next((m for m in bundle.find(POD_GROUPS, "PodGroup") if m.name in named), None)
+
+
+def _names_group(workload: RayWorkload, index: int) -> bool:
+    group = workload.groups[index]
+    return group.pod.get("schedulerName") == NAME and any(key in group.template_annotations() for key in GROUP_NAMES)
+
+
+def _brought(workload: RayWorkload, own: Manifest, causes: tuple[Cause, ...]) -> Verdict:
+    minimum = count(at(own.data, "spec", "minMember"), 1)
+    queue = at(own.data, "spec", "queue")
+    whole = gang_of(workload, queue if queue != DEFAULT_QUEUE else None, {})
+    if minimum != whole.size:
+        why = f"the PodGroup {own.name} has minMember {minimum}, and the {workload.kind} has {whole.size} pods"
+        causes = (Cause("podgroup-minimum", (), why, f"set minMember to {whole.size}"), *causes)
+    return Verdict(NAME, Gang(whole.name, whole.members, minimum, whole.queue), causes)
+
+
+def _queue(workload: RayWorkload) -> Iterator[Cause]:
+    if QUEUE in workload.manifest.labels:
+        return
+    for key in _MISREAD_QUEUES:
+        if key in workload.manifest.annotations:
+            asked = workload.manifest.annotations[key]
+            yield Cause(
+                "queue-as-annotation",
+                (*kuberay.ANNOTATIONS, key),
+                f"nobody reads this annotation: the gang goes to the queue default, not to {asked}",
+                f"write it as a label: metadata.labels[{QUEUE!r}]: {asked}",
+                "warning",
+            )
+
+
+def _tier(workload: RayWorkload) -> Iterator[Cause]:
+    labels = workload.manifest.labels
+    tier = labels.get(TIER)
+    if tier is not None and not re.fullmatch(r"[+-]?\d+", str(tier)):
+        why = "the highest tier is no whole number: KubeRay fails to make the PodGroup, again and again"
+        yield Cause("tier-label", (*kuberay.LABELS, TIER), why, 'write a number in quotes, such as "1"')
+    elif tier is not None and MODE not in labels:
+        why = f"without the label {MODE} the tier is ignored"
+        yield Cause("tier-label", (*kuberay.LABELS, TIER), why, f"add {MODE}: hard (or soft)", "warning")
+
+
+def _ignored(workload: RayWorkload) -> Iterator[Cause]:
+    """Volcano reads this from owners of kinds ReplicaSet, DaemonSet, StatefulSet and Job only."""
+    for sign in (*kuberay.label_signs(workload, POD_GROUPS), *kuberay.template_signs(workload, POD_GROUPS)):
+        if sign.text == _MIN_MEMBER:
+            why = "Volcano does not read this annotation of a RayCluster or its pods"
+            yield Cause("volcano-min-member-annotation", sign.path, why, "remove it; KubeRay sets minMember", "warning")
