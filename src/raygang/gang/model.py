@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from raygang.objects import Bundle, Group, Path, RayWorkload, Version
+from raygang.gang.state import Explanation, State
+from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version
 from raygang.plan import Gang
 from raygang.spec import Spec
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,32 @@ class Sign:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One step of a certain fix.
+
+    Attributes:
+        action: "set" a field (and make it and its parents where they are absent), "delete" it, or "move" it.
+        path: the field.
+        value: for "set" the value, for "move" the new path.
+    """
+
+    action: Literal["set", "delete", "move"]
+    path: Path
+    value: Any = None
+
+
+@dataclass(frozen=True)
 class Cause:
     """Why a gang is not what it could be.
 
     Attributes:
         rule: the kind of mistake; a lint rule goes by the same name.
-        path: the field to blame in the workload's manifest.
+        path: the field to blame.
         why: what happens because of it, in one sentence.
         advice: what to write instead.
         severity: "error" where no whole gang forms because of it.
+        manifest: whose field it is, when it is not the workload's.
+        fix: the certain way to mend it, empty where there is none.
     """
 
     rule: str
@@ -89,6 +108,21 @@ class Cause:
     why: str
     advice: str
     severity: Severity = "error"
+    manifest: Manifest | None = None
+    fix: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """What could not be judged, because an object is not among the manifests.
+
+    Attributes:
+        rule: the kind of mistake that it might be.
+        what: the object.
+    """
+
+    rule: str
+    what: str
 
 
 @dataclass(frozen=True)
@@ -100,16 +134,18 @@ class Verdict:
         gang: None when its pods are scheduled one by one, or never.
         causes: why it is not what was wanted, and what else is wrong with the request.
         assumes: facts about the cluster that were not given and that the gang depends on.
+        unseen: objects that the gang depends on and that are not among the manifests.
     """
 
     scheduler: str
     gang: Gang | None
     causes: tuple[Cause, ...] = ()
     assumes: tuple[str, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
 
-    def without_gang(self, cause: Cause) -> Verdict:
-        """The same with no gang, because of something."""
-        return replace(self, gang=None, causes=(cause, *self.causes))
+    def adding(self, causes: Iterable[Cause], unseen: Iterable[Unseen] = ()) -> Verdict:
+        """The same with more to say."""
+        return replace(self, causes=(*self.causes, *causes), unseen=(*self.unseen, *unseen))
 
 
 class Scheduler(Protocol):
@@ -130,10 +166,8 @@ class Scheduler(Protocol):
     def effective(self, workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
         """The gang that the workload would get in a cluster like that."""
 
-
-def desired(workload: RayWorkload, queue: str | None = None) -> Gang:
-    """All pods of a workload, as one gang."""
-    return gang_of(workload, queue, {})
+    def explain(self, state: State) -> Explanation:
+        """Why the gang is pending."""
 
 
 def gang_of(workload: RayWorkload, queue: str | None, minimum: dict[str, int]) -> Gang:

@@ -2,7 +2,8 @@
 
 raygang writes the PodGroup itself, and a MutatingAdmissionPolicy (admissionregistration.k8s.io/v1 since 1.36) that sets
 `spec.schedulingGroup.podGroupName` of each pod with the gang's label: KubeRay before 1.7 would prune that field from
-the template, and KubeRay 1.7's own integration knows v1alpha2 only. Seen working with KubeRay 1.5.0 on 1.36.3, 1.37.2.
+the template, and KubeRay 1.7's own integration knows v1alpha2 only (_native_kuberay.py). Seen working with KubeRay
+1.5.0 on 1.36.3 and 1.37.2.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from raygang.gang import _explain_native, _native_kuberay
 from raygang.gang import _kuberay as kuberay
 from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, gang_of
-from raygang.objects import Bundle, Manifest, RayWorkload, Version, at, count
+from raygang.gang.state import Explanation, State
+from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version, at, count
 from raygang.plan import Gang
 from raygang.spec import Spec
 
@@ -26,6 +29,7 @@ GATES = {
     (1, 36): "GenericWorkload on API server, controller manager and scheduler, and GangScheduling on the scheduler",
     (1, 37): "GenericWorkload on API server, controller manager and scheduler",
 }
+FIELD_SINCE = Version(1, 7)  # KubeRay's CRD has spec.schedulingGroup of pods; older ones prune it
 TOPOLOGY_GATE = "TopologyAwareWorkloadScheduling"
 _EXPRESSION = (
     "Object{spec: Object.spec{schedulingGroup: Object.spec.schedulingGroup{"
@@ -55,7 +59,7 @@ def request(gang: Gang, spec: Spec) -> Request:
 
 
 def signs(workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
-    """The gang's label, a scheduling group in a template, or a PodGroup of the bundle."""
+    """The gang's label, or a scheduling group in a template."""
     found = []
     for group in workload.groups:
         if LABEL in group.template_labels():
@@ -66,10 +70,10 @@ def signs(workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
 
 
 def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
-    """The PodGroup of the bundle that all pods would be put into."""
-    names = {_pod_group_name(workload, index, bundle) for index in range(len(workload.groups))}
+    """The PodGroup of the bundle that all pods would be put into, or the one of KubeRay's own integration."""
+    names = {_pod_group_name(group, context) for group in workload.groups}
     if names == {None}:
-        return Verdict(NAME, None, (_nothing(workload),))
+        return _native_kuberay.effective(workload, context)
     if len(names) > 1:
         why = "not all pods are in the same PodGroup: the gang would be only a part of them"
         return Verdict(NAME, None, (Cause("podgroup-split", _first(workload, bundle), why, _label_advice(workload)),))
@@ -78,13 +82,25 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     if group is None:
         why = f"the pods name the PodGroup {name}, which is not in these manifests: they stay pending until it is there"
         return Verdict(NAME, None, (Cause("podgroup-missing", _first(workload, bundle), why, "add the PodGroup"),))
+    return _brought(workload, bundle, group, context)
+
+
+def explain(state: State) -> Explanation:
+    """From the PodGroup and what the pods name."""
+    return _explain_native.explain(state)
+
+
+def _brought(workload: RayWorkload, bundle: Bundle, group: Manifest, context: Context) -> Verdict:
     whole = gang_of(workload, None, {})
-    minimum = count(at(group.data, "spec", "schedulingPolicy", "gang", "minCount"), 0)
-    causes = (*_wrong_minimum(group, minimum, whole), *_wrong_api(group, context))
-    if any(cause.rule == "native-api" for cause in causes) or minimum <= 0:
+    path = ("spec", "schedulingPolicy", "gang", "minCount")
+    minimum = count(at(group.data, *path), 0)
+    causes = (*kuberay.own_minimum(workload, group, minimum, path), *_wrong_api(group, context))
+    if any(cause.rule == "native-api" for cause in causes) or not 0 < minimum <= whole.size:
         return Verdict(NAME, None, causes)
-    assumes = () if context.runs(NAME) else (f"the API group {GROUP}/{group.version} is served and its gates are on",)
-    return Verdict(NAME, Gang(whole.name, whole.members, minimum), causes, assumes)
+    assumes = [] if context.runs(NAME) else [f"the API group {GROUP}/{group.version} is served and its gates are on"]
+    if not _bound(bundle) and any("schedulingGroup" not in g.pod for g in workload.groups):
+        assumes.append(f"the MutatingAdmissionPolicy {POLICY} and its binding are in the cluster (`raygang render`)")
+    return Verdict(NAME, Gang(whole.name, whole.members, minimum), causes, tuple(assumes))
 
 
 def _api(spec: Spec) -> str:
@@ -133,21 +149,21 @@ def _policy() -> tuple[dict[str, Any], ...]:
     )
 
 
-def _pod_group_name(workload: RayWorkload, index: int, bundle: Bundle) -> str | None:
-    """What a pod of a group is put into: by its own field, or by the policy, which has to be bound in the bundle."""
-    group = workload.groups[index]
+def _pod_group_name(group: Group, context: Context) -> str | None:
+    """What a pod of a group is put into: by its own field, which older KubeRays prune, or by the policy."""
     own = at(group.pod, "schedulingGroup", "podGroupName")
-    if isinstance(own, str):
+    if isinstance(own, str) and not kuberay.before(context, FIELD_SINCE):
         return own
-    bound = any(at(m.data, "spec", "policyName") == POLICY for m in bundle.find(ADMISSION, f"{_KIND}Binding"))
-    policy = any(m.name == POLICY for m in bundle.find(ADMISSION, _KIND))
-    return kuberay.value(group.template_labels(), LABEL) if bound and policy else None
+    return kuberay.value(group.template_labels(), LABEL)
 
 
-_KIND = "MutatingAdmissionPolicy"
+def _bound(bundle: Bundle) -> bool:
+    kind = "MutatingAdmissionPolicy"
+    bound = any(at(m.data, "spec", "policyName") == POLICY for m in bundle.find(ADMISSION, f"{kind}Binding"))
+    return bound and any(m.name == POLICY for m in bundle.find(ADMISSION, kind))
 
 
-def _first(workload: RayWorkload, bundle: Bundle) -> tuple[str | int, ...]:
+def _first(workload: RayWorkload, bundle: Bundle) -> Path:
     return next((sign.path for sign in signs(workload, bundle)), workload.groups[0].path)
 
 
@@ -155,21 +171,14 @@ def _label_advice(workload: RayWorkload) -> str:
     return f"label the template of every group alike: {LABEL}: {workload.name}"
 
 
-def _nothing(workload: RayWorkload) -> Cause:
-    why = f"the default scheduler takes these {workload.pods} pods one by one: nothing puts them into a PodGroup"
-    advice = "write a PodGroup and set spec.schedulingGroup of the pods, for example with `raygang render`"
-    return Cause("podgroup-missing", workload.groups[0].path, why, advice)
-
-
-def _wrong_minimum(group: Manifest, minimum: int, whole: Gang) -> Iterator[Cause]:
-    if minimum != whole.size:
-        why = f"the PodGroup {group.name} has minCount {minimum}, and the workload has {whole.size} pods"
-        yield Cause("podgroup-minimum", (), why, f"set spec.schedulingPolicy.gang.minCount to {whole.size}")
-
-
 def _wrong_api(group: Manifest, context: Context) -> Iterator[Cause]:
-    known = context.kubernetes and APIS.get(context.kubernetes.release)
-    if context.kubernetes and known != group.version:
-        what = f"serves {GROUP}/{known}" if known else "has no gang scheduling that raygang knows"
-        why = f"Kubernetes {context.kubernetes} {what}, not {GROUP}/{group.version}: this PodGroup cannot be applied"
-        yield Cause("native-api", (), why, f"write {GROUP}/{known}" if known else "use another scheduler")
+    known = APIS.get(context.kubernetes.release) if context.kubernetes else None
+    if group.version == known or (context.kubernetes is None and group.version in APIS.values()):
+        return
+    here = f"Kubernetes {context.kubernetes} " if context.kubernetes else "no release of Kubernetes "
+    what = f"serves {GROUP}/{known}" if known else "has no gang scheduling that raygang knows"
+    if context.kubernetes is None:
+        what = "is known that has it"
+    why = f"{here}{what}, not {GROUP}/{group.version}: this PodGroup cannot be applied"
+    advice = f"write {GROUP}/{known}" if known else f"write {GROUP}/{' or '.join(APIS.values())}"
+    yield Cause("native-api", ("apiVersion",), why, advice, manifest=group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from raygang.gang.model import Cause, Context, Request, Sign, Verdict, largest
+from raygang.gang.state import Explanation, State, by_pods
 from raygang.objects import Bundle, RayWorkload
 from raygang.plan import Gang
 from raygang.spec import Spec
@@ -30,3 +31,8 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     )
     advice = "use a gang scheduler: `scheduler` in the specification, or the labels of the one that the cluster has"
     return Verdict(NAME, None, (Cause("no-gang", largest(workload).path, why, advice, "warning"),))
+
+
+def explain(state: State) -> Explanation:
+    """From the pods' PodScheduled conditions."""
+    return by_pods(state)

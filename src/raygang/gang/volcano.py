@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from raygang.gang import _explain_volcano
 from raygang.gang import _kuberay as kuberay
-from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, gang_of
-from raygang.objects import Bundle, Manifest, RayWorkload, at, count
+from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.gang.state import Explanation, State
+from raygang.objects import Bundle, Manifest, RayWorkload, Version, at, count, text
 from raygang.plan import Gang
 from raygang.spec import Spec
 
 NAME = "volcano"
+SCHEDULER = "volcano"
 DOMAIN = "volcano.sh"
 QUEUE = f"{DOMAIN}/queue-name"
 MODE = f"{DOMAIN}/network-topology-mode"
@@ -24,6 +27,7 @@ TIER = f"{DOMAIN}/network-topology-highest-tier-allowed"
 GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")  # pod annotations
 POD_GROUPS = "scheduling.volcano.sh"
 DEFAULT_QUEUE = "default"
+TOPOLOGY_SINCE = Version(1, 5)  # KubeRay 1.4's volcano_scheduler.go has no network topology
 _MISREAD_QUEUES = (QUEUE, "scheduling.volcano.sh/queue-name")
 _MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 
@@ -35,6 +39,7 @@ def request(gang: Gang, spec: Spec) -> Request:
     ]
     if spec.scheduler.priority_class:
         labels.append(Entry(kuberay.PRIORITY, spec.scheduler.priority_class, "priority of the PodGroup"))
+    needs = [kuberay.needs_operator(NAME)]
     topology = spec.scheduler.topology
     if topology:
         if not topology.level.isdecimal():
@@ -44,21 +49,23 @@ def request(gang: Gang, spec: Spec) -> Request:
                 given=repr(topology.level),
                 allowed='a number in quotes, such as "1"',
             )
+        _check_topology(spec)
         labels.append(Entry(MODE, "hard" if topology.required else "soft", "hard: wait for such a domain"))
         labels.append(Entry(TIER, topology.level, "highest tier of HyperNodes that the gang may span"))
-    return Request(labels=tuple(labels), needs=(kuberay.needs_operator(NAME),))
+        needs.append("Volcano 1.11 or later with HyperNodes, and KubeRay 1.5 or later")
+    return Request(labels=tuple(labels), needs=tuple(needs))
 
 
 def signs(workload: RayWorkload, bundle: Bundle) -> tuple[Sign, ...]:
     """Volcano's labels and annotations, and its name in pod templates."""
-    found = [*kuberay.scheduler_names(workload, NAME), *kuberay.label_signs(workload, DOMAIN)]
+    found = [*kuberay.scheduler_names(workload, SCHEDULER), *kuberay.label_signs(workload, DOMAIN)]
     found += [*kuberay.label_signs(workload, POD_GROUPS), *kuberay.template_signs(workload, DOMAIN)]
     return (*found, *kuberay.template_signs(workload, POD_GROUPS))
 
 
 def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdict:
     """The PodGroup that KubeRay would make, or one that the bundle brings, or Volcano's own of one pod."""
-    causes = (*_queue(workload), *_tier(workload), *_ignored(workload))
+    causes = (*_queue(workload), *_tier(workload), *_old(workload, context), *_ignored(workload))
     queue = kuberay.value(workload.manifest.labels, QUEUE)
     runs = context.runs(NAME)
     if runs or (runs is None and _told(workload)):
@@ -66,11 +73,22 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
         return verdict if runs else Verdict(NAME, verdict.gang, verdict.causes, (kuberay.needs_operator(NAME),))
     own = _own_group(workload, bundle)
     if own is not None:
-        return _brought(workload, own, causes)
-    named = next(kuberay.scheduler_names(workload, NAME), None)
+        return _brought(workload, own, causes, known=context.scheduler is not None)
+    named = next(kuberay.scheduler_names(workload, SCHEDULER), None)
     then = "Volcano makes a group with minMember 1" if named else "the default scheduler takes them"
     path = named.path if named else kuberay.LABELS
     return Verdict(NAME, None, (kuberay.not_told(workload, "Volcano", NAME, then, path), *causes))
+
+
+def explain(state: State) -> Explanation:
+    """From the PodGroup, its queue and their events."""
+    return _explain_volcano.explain(state)
+
+
+def _check_topology(spec: Spec) -> None:
+    version = spec.kubernetes.kuberay_version
+    if version and Version.parse(version) < TOPOLOGY_SINCE:
+        raise spec.problem("scheduler.topology", f"KubeRay {version} passes no topology on to Volcano", allowed="1.5")
 
 
 def _told(workload: RayWorkload) -> bool:
@@ -79,11 +97,13 @@ def _told(workload: RayWorkload) -> bool:
 
 
 def _operators(workload: RayWorkload, queue: str | None, causes: tuple[Cause, ...]) -> Verdict:
+    if any(cause.rule == "tier-label" and cause.severity == "error" for cause in causes):
+        return Verdict(NAME, None, causes)
     if not workload.autoscaling:
         return Verdict(NAME, gang_of(workload, queue, {}), causes)
     low = [group for group in workload.groups if group.min_pods < group.pods]
     why = "with the autoscaler on, KubeRay counts minReplicas into Volcano's minMember"
-    causes = (*(kuberay.minimum_below_replicas(group, why) for group in low), *causes)
+    causes = (*(kuberay.minimum_below_replicas(workload, g, g.min_pods, why) for g in low), *causes)
     return Verdict(NAME, gang_of(workload, queue, {group.name: group.min_pods for group in low}), causes)
 
 
@@ -97,17 +117,20 @@ def _own_group(workload: RayWorkload, bundle: Bundle) -> Manifest | None:
 
 def _names_group(workload: RayWorkload, index: int) -> bool:
     group = workload.groups[index]
-    return group.pod.get("schedulerName") == NAME and any(key in group.template_annotations() for key in GROUP_NAMES)
+    return group.pod.get("schedulerName") == SCHEDULER and any(k in group.template_annotations() for k in GROUP_NAMES)
 
 
-def _brought(workload: RayWorkload, own: Manifest, causes: tuple[Cause, ...]) -> Verdict:
+def _brought(workload: RayWorkload, own: Manifest, causes: tuple[Cause, ...], *, known: bool) -> Verdict:
     minimum = count(at(own.data, "spec", "minMember"), 1)
-    queue = at(own.data, "spec", "queue")
+    queue = text(at(own.data, "spec", "queue"))
     whole = gang_of(workload, queue if queue != DEFAULT_QUEUE else None, {})
-    if minimum != whole.size:
-        why = f"the PodGroup {own.name} has minMember {minimum}, and the {workload.kind} has {whole.size} pods"
-        causes = (Cause("podgroup-minimum", (), why, f"set minMember to {whole.size}"), *causes)
-    return Verdict(NAME, Gang(whole.name, whole.members, minimum, whole.queue), causes)
+    causes = (*kuberay.own_minimum(workload, own, minimum, ("spec", "minMember")), *causes)
+    assumes = [] if known else ["Volcano runs in the cluster"]
+    if at(own.data, "spec", "subGroupPolicy"):
+        assumes.append("Volcano 1.14 or later runs: before it the API server drops subGroupPolicy silently")
+    if minimum > whole.size:
+        return Verdict(NAME, None, causes, tuple(assumes))
+    return Verdict(NAME, Gang(whole.name, whole.members, minimum, whole.queue), causes, tuple(assumes))
 
 
 def _queue(workload: RayWorkload) -> Iterator[Cause]:
@@ -116,24 +139,35 @@ def _queue(workload: RayWorkload) -> Iterator[Cause]:
     for key in _MISREAD_QUEUES:
         if key in workload.manifest.annotations:
             asked = workload.manifest.annotations[key]
+            path = (*kuberay.ANNOTATIONS, key)
             yield Cause(
                 "queue-as-annotation",
-                (*kuberay.ANNOTATIONS, key),
+                path,
                 f"nobody reads this annotation: the gang goes to the queue default, not to {asked}",
                 f"write it as a label: metadata.labels[{QUEUE!r}]: {asked}",
                 "warning",
+                fix=(Change("move", path, (*kuberay.LABELS, QUEUE)),),
             )
 
 
 def _tier(workload: RayWorkload) -> Iterator[Cause]:
     labels = workload.manifest.labels
     tier = labels.get(TIER)
-    if tier is not None and not re.fullmatch(r"[+-]?\d+", str(tier)):
-        why = "the highest tier is no whole number: KubeRay fails to make the PodGroup, again and again"
-        yield Cause("tier-label", (*kuberay.LABELS, TIER), why, 'write a number in quotes, such as "1"')
-    elif tier is not None and MODE not in labels:
+    if tier is None:
+        return
+    if MODE not in labels:
         why = f"without the label {MODE} the tier is ignored"
         yield Cause("tier-label", (*kuberay.LABELS, TIER), why, f"add {MODE}: hard (or soft)", "warning")
+    elif not re.fullmatch(r"[+-]?\d+", str(tier)):
+        why = f"the highest tier is {tier!r}, no whole number: KubeRay fails to make the PodGroup, again and again"
+        yield Cause("tier-label", (*kuberay.LABELS, TIER), why, 'write a number in quotes, such as "1"')
+
+
+def _old(workload: RayWorkload, context: Context) -> Iterator[Cause]:
+    if MODE in workload.manifest.labels and kuberay.before(context, TOPOLOGY_SINCE):
+        why = f"KubeRay {context.kuberay} does not read this label: the gang is placed without regard to topology"
+        path = (*kuberay.LABELS, MODE)
+        yield Cause("topology-label-ignored", path, why, "use KubeRay 1.5 or later", "warning")
 
 
 def _ignored(workload: RayWorkload) -> Iterator[Cause]:
@@ -141,4 +175,6 @@ def _ignored(workload: RayWorkload) -> Iterator[Cause]:
     for sign in (*kuberay.label_signs(workload, POD_GROUPS), *kuberay.template_signs(workload, POD_GROUPS)):
         if sign.text == _MIN_MEMBER:
             why = "Volcano does not read this annotation of a RayCluster or its pods"
-            yield Cause("volcano-min-member-annotation", sign.path, why, "remove it; KubeRay sets minMember", "warning")
+            fix = (Change("delete", sign.path),)
+            advice = "remove it; KubeRay sets minMember"
+            yield Cause("volcano-min-member-annotation", sign.path, why, advice, "warning", fix=fix)

@@ -6,42 +6,17 @@ parser in Python.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
+from raygang.lint._scalars import MERGE, STR, KubectlLoader, RefusedError, key_of, scalar
 from raygang.objects import Path
 
 MAX_NODES = 2_000_000  # of one document with its aliases followed: a few lines can otherwise mean billions
 MAX_DEPTH = 200
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class KubectlLoader(_Loader):  # type: ignore[misc]  # which of PyYAML's two loaders is known at run time only
-    """A loader whose plain scalars have go-yaml's types: no dates, no numbers of base 60."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  # PyYAML's own name
-
-
-_BOOL, _INT, _FLOAT, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "null"))
-_MAP, _MERGE, _STR = (f"tag:yaml.org,2002:{name}" for name in ("map", "merge", "str"))
-_TRUE, _FALSE = (
-    frozenset(form for word in words for form in (word, word.capitalize(), word.upper()))
-    for words in (("y", "yes", "true", "on"), ("n", "no", "false", "off"))
-)
-_DECIMAL = r"[-+]?(?:\.\d+|\d[\d_]*(?:\.[\d_]*)?)(?:[eE][-+]?\d+)?"
-_FORMS = (
-    (_BOOL, "|".join(sorted(_TRUE | _FALSE)), "yYnNtTfFoO"),
-    (_INT, r"[-+]?0b[01_]+|[-+]?0x[\da-fA-F_]+|[-+]?0o?[0-7_]+|[-+]?(?:0|[1-9][\d_]*)", "-+0123456789"),
-    (_FLOAT, _DECIMAL + r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
-    (_NULL, "~|null|Null|NULL|", ["~", "n", "N", ""]),
-    (_MERGE, "<<", "<"),
-)
-for _tag, _form, _first in _FORMS:
-    KubectlLoader.add_implicit_resolver(_tag, re.compile(f"(?:{_form})\\Z", re.ASCII), list(_first))
 
 
 @dataclass(frozen=True)
@@ -68,9 +43,15 @@ class Tree:
     root: yaml.Node | None
     data: Any
     duplicates: list[Trouble] = field(default_factory=list)
+    text: str = field(default="", repr=False)
+    """The whole text that it stands in: places inside texts within it are found by it."""
+    _inner: dict[int, _Inner | None] = field(default_factory=dict, repr=False, compare=False)
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """Where a field stands, or the nearest one above it that is there.
+
+        A path may go on inside a text that is YAML itself, such as serveConfigV2; where such a text is no YAML, a
+        number is a line of it.
 
         Args:
             path: the field.
@@ -78,9 +59,12 @@ class Tree:
         """
         node = self.root
         mark = node.start_mark if node else None
-        for part in path:
+        for index, part in enumerate(path):
             child = _child(node, part)
             if child is None:
+                inner = self._within(node)
+                if inner is not None:
+                    return inner.place(path[index:], key=key)
                 break
             name, node = child
             mark = name.start_mark if key and name is not None else node.start_mark
@@ -92,9 +76,13 @@ class Tree:
             line = self.place(path).line
             return line, self.root.end_mark.line + 1 if self.root else line
         parent: yaml.Node | None = self.root
-        for part in path[:-1]:
+        for index, part in enumerate(path[:-1]):
             child = _child(parent, part)
+            if child is None and (inner := self._within(parent)) is not None:
+                return inner.span(path[index:])
             parent = child[1] if child else None
+        if (inner := self._within(parent)) is not None:
+            return inner.span(path[-1:])
         found = _child(parent, path[-1])
         if found is None:
             line = self.place(path).line
@@ -103,6 +91,50 @@ class Tree:
         end = node.end_mark.line + (1 if node.end_mark.column else 0)
         start = (name or node).start_mark.line + 1
         return start, max(start, end)
+
+    def _within(self, node: yaml.Node | None) -> _Inner | None:
+        """A text in literal style (`|`) as YAML of its own: only there each of its lines is a line of the file."""
+        if not isinstance(node, yaml.ScalarNode) or node.style != "|" or not self.text:
+            return None
+        if id(node) not in self._inner:
+            self._inner[id(node)] = _Inner.of(node, self.text)
+        return self._inner[id(node)]
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """A document within a document: its tree, None where it is no YAML, and where its first character stands."""
+
+    tree: Tree | None
+    line: int
+    column: int
+
+    @staticmethod
+    def of(node: yaml.ScalarNode, text: str) -> _Inner:
+        first = node.start_mark.line + 1  # the line below the |
+        lines = text.splitlines()
+        column = 0
+        for offset, line in enumerate(node.value.split("\n")):
+            if line.strip():
+                outer = lines[first + offset] if first + offset < len(lines) else line
+                column = max(0, outer.find(line))
+                break
+        tree = next(read(node.value), None)
+        return _Inner(tree if isinstance(tree, Tree) else None, first, column)
+
+    def place(self, path: Path, *, key: bool) -> Place:
+        if self.tree is None:
+            line = path[0] if isinstance(path[0], int) else 1
+            return Place(self.line + line, self.column + 1)
+        place = self.tree.place(path, key=key)
+        return Place(self.line + place.line, self.column + place.column)
+
+    def span(self, path: Path) -> tuple[int, int]:
+        if self.tree is None:
+            line = self.place(path, key=False).line
+            return line, line
+        start, end = self.tree.span(path)
+        return self.line + start, self.line + end
 
 
 def read(text: str) -> Iterator[Tree | Trouble]:
@@ -115,19 +147,13 @@ def read(text: str) -> Iterator[Tree | Trouble]:
     try:
         while loader.check_node():
             root = loader.get_node()
-            yield _build(root)
-    except (yaml.YAMLError, _RefusedError) as e:
+            yield _build(root, text)
+    except (yaml.YAMLError, RefusedError) as e:
         yield _trouble(e)
     except RecursionError:
         yield Trouble(Place(1, 1), "is nested too deeply to be a manifest")
     finally:
         loader.dispose()
-
-
-class _RefusedError(Exception):
-    def __init__(self, node: yaml.Node, what: str) -> None:
-        super().__init__(what)
-        self.mark = node.start_mark
 
 
 def _trouble(error: Exception) -> Trouble:
@@ -142,9 +168,9 @@ def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, y
     if isinstance(node, yaml.MappingNode):
         found = None
         for name, value in node.value:
-            if name.tag == _MERGE and found is None:
+            if name.tag == MERGE and found is None:
                 found = next((hit for source in _merged(value) if (hit := _child(source, part))), None)
-            elif name.value == part or (name.tag != _STR and _key(name) == part):
+            elif name.value == part or (name.tag != STR and key_of(name) == part):
                 found = (name, value)  # the last one wins, as in kubectl
         return found
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and 0 <= part < len(node.value):
@@ -156,10 +182,10 @@ def _merged(value: yaml.Node) -> list[yaml.Node]:
     return list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
 
 
-def _build(root: yaml.Node) -> Tree:
+def _build(root: yaml.Node, text: str) -> Tree:
     builder = _Builder()
     data = builder.value(root, 0)
-    return Tree(root, data, builder.duplicates)
+    return Tree(root, data, builder.duplicates, text)
 
 
 class _Builder:
@@ -179,9 +205,9 @@ class _Builder:
             self._charge(node, known[1])
             return known[0]
         if id(node) in self._open:
-            raise _RefusedError(node, "has an alias that contains itself")
+            raise RefusedError(node, "has an alias that contains itself")
         if depth > MAX_DEPTH:
-            raise _RefusedError(node, "is nested too deeply to be a manifest")
+            raise RefusedError(node, "is nested too deeply to be a manifest")
         self._open.add(id(node))
         before = self._count
         self._charge(node, 1)
@@ -197,62 +223,22 @@ class _Builder:
     def _charge(self, node: yaml.Node, nodes: int) -> None:
         self._count += nodes
         if self._count > MAX_NODES:
-            raise _RefusedError(node, f"has more than {MAX_NODES} values once its aliases are followed")
+            raise RefusedError(node, f"has more than {MAX_NODES} values once its aliases are followed")
 
     def _mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}
         own: set[str] = set()
         for name, value in node.value:
-            if name.tag == _MERGE:
+            if name.tag == MERGE:
                 for source in _merged(value):
                     merged = self.value(source, depth + 1)
                     if isinstance(merged, Mapping):
                         data = {**merged, **data}
                 continue
-            key = _key(name)
+            key = key_of(name)
             if key in own:
                 place = Place(name.start_mark.line + 1, name.start_mark.column + 1)
                 self.duplicates.append(Trouble(place, f"the key {key} is there twice", key))
             own.add(key)
             data[key] = self.value(value, depth + 1)
         return data
-
-
-def _key(node: yaml.Node) -> str:
-    """A key as text: JSON, which kubectl makes of it, has no others."""
-    if not isinstance(node, yaml.ScalarNode):
-        raise _RefusedError(node, "has a key that is a mapping or a list")
-    value = scalar(node)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(node.value) if value is None or isinstance(value, float) else str(value)
-
-
-def scalar(node: yaml.ScalarNode) -> Any:
-    """A scalar's value with go-yaml's type."""
-    text: str = node.value
-    make = _MAKE.get(node.tag)
-    if make is None:
-        return text
-    try:
-        return make(text)
-    except ValueError:
-        return text
-
-
-def _integer(text: str) -> int:
-    digits = text.replace("_", "")
-    if len(digits) > 100:
-        raise ValueError("too long")
-    if re.fullmatch(r"[-+]?0[0-7]+", digits):
-        return int(digits, 8)
-    return int(digits, 0)
-
-
-def _float(text: str) -> float:
-    return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
-_MAKE: dict[str, Callable[[str], Any]] = {
-    _BOOL: _TRUE.__contains__, _NULL: lambda text: None, _INT: _integer, _FLOAT: _float,
-}  # fmt: skip

@@ -27,7 +27,17 @@ from raygang.spec._forms import (
     Variable,
     Version,
 )
-from raygang.spec._quantities import Annotations, Count, CountOrAuto, Cpus, Environment, Labels, Quantity, Seconds
+from raygang.spec._quantities import (
+    Annotations,
+    Count,
+    CountOrAuto,
+    Cpus,
+    Environment,
+    Labels,
+    Quantity,
+    Seconds,
+    quantity_bytes,
+)
 from raygang.spec._source import ModelSource
 
 
@@ -116,6 +126,16 @@ class NodesSpec(Section):
     tolerations: tuple[Toleration, ...] = ()
     """Kubernetes tolerations."""
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """`memory` in bytes."""
+        return None if self.memory is None else quantity_bytes(self.memory)
+
+    @property
+    def shared_memory_bytes(self) -> int | None:
+        """`shared_memory` in bytes."""
+        return None if self.shared_memory is None else quantity_bytes(self.shared_memory)
+
 
 class Topology(Section):
     """Keep the gang within one domain of the network."""
@@ -167,6 +187,8 @@ class LimitsSpec(Section):
 
     start_timeout: Seconds = 1800.0
     """How long a start may take, for example 30m."""
+    admission_timeout: Seconds = 86400.0
+    """How long a gang may wait for its turn on Kubernetes before its start counts."""
     request_timeout: Seconds = 600.0
     """How long a request may take."""
     max_concurrent_requests: Count = 256
@@ -185,7 +207,7 @@ class KubernetesSpec(Section):
     image: Image | None = None
     """Container image with Ray and vLLM, of the versions that raygang is made for."""
     model_claim: ObjectName | None = None
-    """PersistentVolumeClaim that holds the model; mounted where model.source says, read-only."""
+    """PersistentVolumeClaim: has a directory's model (read-only), or keeps what is fetched for a hub id."""
     image_pull_secrets: tuple[ObjectName, ...] = ()
     """Names of Secrets for the image's registry."""
     service_account: ObjectName | None = None

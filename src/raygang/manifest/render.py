@@ -1,0 +1,61 @@
+"""From a plan to the Kubernetes objects of its deployment."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from raygang.gang import request
+from raygang.manifest import around, rayservice
+from raygang.manifest.emit import to_yaml
+from raygang.manifest.model import Rendered
+from raygang.manifest.model_source import model_mount
+from raygang.manifest.noted import split
+from raygang.manifest.runtime import archive, config_map, config_map_name
+from raygang.plan import Plan
+from raygang.spec import Spec
+
+FABRICS = ("auto", "tcp")
+
+
+def render(plan: Plan) -> Rendered:
+    """All objects of a deployment, in the order in which they are to be applied.
+
+    Raises:
+        SpecError: the specification lacks what Kubernetes needs.
+    """
+    _check(plan.spec)
+    runtime, model = archive(), model_mount(plan.spec)
+    asked = [request(plan, gang) for gang in plan.gangs]
+    objects: list[dict[str, Any]] = [
+        *around.service_account(plan),
+        config_map(plan, runtime),
+        *_once(obj for found in asked for obj in found.objects),
+    ]
+    objects += [around.network_policy(plan, replica) for replica in range(plan.spec.replicas)]
+    name = config_map_name(plan, runtime)
+    objects += [
+        rayservice.ray_service(plan, replica, found, name, model, to_yaml) for replica, found in enumerate(asked)
+    ]
+    objects.append(around.service(plan))
+    plain = [split(obj) for obj in objects]
+    needs = (*rayservice.needs(plan), *dict.fromkeys(need for found in asked for need in found.needs))
+    return Rendered(tuple(obj for obj, _ in plain), tuple(notes for _, notes in plain), needs)
+
+
+def _once(objects: Any) -> list[dict[str, Any]]:
+    """Objects without repetitions: the policy that all gangs share stands there once."""
+    return list({json.dumps(obj, sort_keys=True): obj for obj in objects}.values())
+
+
+def _check(spec: Spec) -> None:
+    if spec.kubernetes.image is None:
+        raise spec.problem(
+            "kubernetes.image",
+            "is needed: pods run Ray and vLLM from it",
+            suggestion="an image with Ray 2.60.0 and vLLM 0.32.0, for example one made from vllm/vllm-openai:v0.32.0",
+        )
+    if spec.fabric.type not in FABRICS:
+        raise spec.problem(
+            "fabric.type", "cannot be rendered yet", given=spec.fabric.type, allowed=" or ".join(FABRICS)
+        )
