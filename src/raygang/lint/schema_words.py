@@ -22,6 +22,9 @@ _WANTED = {
     "map": "a mapping",
     "array": "a list",
 }
+# The same thing is called otherwise in another kind of KubeRay.
+_OTHER_KINDS = {"rayClusterSpec": "rayClusterConfig", "rayClusterConfig": "rayClusterSpec"}
+_MOST_MEANT = ("containers[]",)  # a field of many places: initContainers and volumes have it as well
 _BOOLS = {"true": True, "false": False}
 _SHOWN = 40  # letters of a value that a message repeats
 
@@ -80,6 +83,9 @@ def instead(problem: Problem, root: str) -> tuple[str, tuple[Edit, ...]]:
     """What to write instead of an unknown field."""
     name, parent = str(problem.path[-1]), problem.path[:-1]
     near = meant(name, problem.node.fields)
+    if _OTHER_KINDS.get(name) in problem.node.fields:
+        near = _OTHER_KINDS[name]
+        return f"write {near}", (Edit("move", problem.path, (*parent, near)),)
     if near and form(near) == form(name):
         return f"write {near}", (Edit("move", problem.path, (*parent, near)),)
     there = homes(root, name) if root in table().roots else ()
@@ -96,9 +102,9 @@ def _nearest(here: str, there: tuple[str, ...]) -> str:
 
     def shared(home: str) -> int:
         others = home.split(".")
-        return next((i for i, (a, b) in enumerate(zip(steps, others, strict=False)) if a != b), len(others))
+        return next((i for i, (a, b) in enumerate(zip(steps, others, strict=False)) if a != b), len(steps))
 
-    best = max(there, key=lambda home: (shared(home), -home.count(".")))
+    best = max(there, key=lambda home: (shared(home), home.endswith(_MOST_MEANT), -home.count(".")))
     return best or "the object itself"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from raygang.gang import Context
 from raygang.lint.model import CheckManifest, Found, Report, Rule
 from raygang.objects import Bundle, Manifest, at, count, mapping, sequence
@@ -57,6 +60,12 @@ def _ending(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         yield Found(("spec", "shutdownAfterJobFinishes"), what, "keep deletionRules", key=True)
 
 
+def _own_submitter(spec: Mapping[str, Any]) -> bool:
+    """Whether the submitter pod brings a command of its own, which KubeRay then leaves as it is."""
+    first = at(spec, "submitterPodTemplate", "spec", "containers", 0)
+    return bool(mapping(first).get("command"))
+
+
 def _submission(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     spec = mapping(manifest.data.get("spec"))
     mode = spec.get("submissionMode")
@@ -71,7 +80,7 @@ def _submission(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         if policy not in (None, "", "Never"):
             what = f"restartPolicy of the head is {policy}, and SidecarMode needs Never"
             yield Found(("spec", *path), what, "remove it, or write Never")
-    elif mode != "InteractiveMode" and not spec.get("entrypoint"):
+    elif mode != "InteractiveMode" and not spec.get("entrypoint") and not _own_submitter(spec):
         yield Found(("spec",), "the RayJob has no entrypoint", "write entrypoint: the command to run")
 
 

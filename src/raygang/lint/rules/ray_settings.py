@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from raygang.lint.model import Case, Found, Report, Rule, Severity
-from raygang.lint.rules.pods_view import Env, label, params, ray_container, ray_containers
+from raygang.lint.rules.pods_view import Env, containers, label, params, ray_container, ray_containers
 from raygang.lint.rules.ray_images import ray_version
-from raygang.objects import Path, Version, at, count, mapping, sequence, text
+from raygang.objects import Group, Path, Version, at, count, mapping, sequence, text
 
 _V2 = "RAY_enable_autoscaler_v2"
 _ON = ("1", "true")
@@ -84,7 +84,7 @@ def _ports(case: Case) -> Report:
     for container in ray_containers(case):
         group = container.group
         for option, name, default in _PORTS:
-            if name == "dashboard" and not group.head:
+            if name == "dashboard" and (not group.head or _behind_a_proxy(group)):
                 continue
             named = [p for p in sequence(container.data.get("ports")) if text(at(p, "name")) == name]
             there = count(at(named[0], "containerPort"), default) if named else default
@@ -95,6 +95,11 @@ def _ports(case: Case) -> Report:
                 severity: Severity | None = None if name == "dashboard" else "warning"
                 write = f"write {option} and the containerPort named {name} alike"
                 yield Found(path, what, write, severity=severity)
+
+
+def _behind_a_proxy(group: Group) -> bool:
+    """Whether the dashboard listens within the pod only: another container may pass KubeRay's requests on."""
+    return params(group).get("dashboard-host") in ("127.0.0.1", "localhost") and len(list(containers(group))) > 1
 
 
 def _port(value: object, default: int) -> int | None:
