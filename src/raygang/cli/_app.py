@@ -26,6 +26,30 @@ class Output(StrEnum):
     json = "json"
 
 
+class RenderFormat(StrEnum):
+    """How `raygang render` prints objects."""
+
+    yaml = "yaml"
+    json = "json"
+
+
+class LintOutput(StrEnum):
+    """How `raygang lint` prints what it finds."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
+
+
+class FailOn(StrEnum):
+    """The severity from which on findings are a failure."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"
+
+
 SpecArgument = Annotated[
     str, typer.Argument(metavar="SPEC", help="The specification, a YAML file; - for standard input.")
 ]
@@ -86,6 +110,23 @@ def plan(spec: SpecArgument, output: OutputOption = Output.text, verbose: Verbos
 
 
 @app.command()
+def render(
+    spec: SpecArgument,
+    target: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="A directory to write into; - prints all of it.")
+    ] = "-",
+    form: Annotated[RenderFormat, typer.Option("--format", help="yaml with comments, or json.")] = RenderFormat.yaml,
+    verbose: Verbose = 0,
+) -> None:
+    """Print SPEC's Kubernetes objects: a RayService for each replica, its gang, and what stands around them."""
+    from raygang.cli._console import set_verbosity
+    from raygang.cli._render import run
+
+    set_verbosity(verbose)
+    run(spec, target, as_json=form == RenderFormat.json)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of a specification, for editors."""
     import json
@@ -93,6 +134,58 @@ def schema() -> None:
     from raygang.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command()
+def lint(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATHS", help="Manifests: files, directories, - for standard input.")
+    ],
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The gang scheduler of the cluster; none when it has none.")
+    ] = None,
+    kuberay: Annotated[str | None, typer.Option(metavar="VERSION", help="The cluster's KubeRay.")] = None,
+    kubernetes: Annotated[str | None, typer.Option(metavar="VERSION", help="The cluster's Kubernetes.")] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULES", help="Only these: codes, names, topics (GANG); with commas, or repeated."),
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(metavar="RULES", help="Not these; likewise.")] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="The least severity that makes the exit code 1.")] = FailOn.error,
+    output: Annotated[
+        LintOutput, typer.Option("-o", "--output", help="For people, for programs, or for code scanning.")
+    ] = LintOutput.text,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Show the diff that mends what is certain, and what remains.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="With --fix: write the files; standard input goes to standard output.")
+    ] = False,
+) -> None:
+    """Find what is wrong with Ray manifests, also those that raygang did not write."""
+    from raygang.cli._lint import Options, run
+
+    options = Options(
+        tuple(paths), scheduler, kuberay, kubernetes, tuple(select or ()), tuple(ignore or ()), fail_on.value,
+        output.value, fix, write,
+    )  # fmt: skip
+    raise typer.Exit(run(options))
+
+
+@app.command()
+def rule(code: Annotated[str, typer.Argument(metavar="RULE", help="Its code or its name.")]) -> None:
+    """Explain a rule of the linter: what it finds, why, and what to write instead."""
+    from raygang.cli._rule import show
+
+    show(code)
+
+
+@app.command()
+def rules(output: OutputOption = Output.text) -> None:
+    """List the rules of the linter, by topic."""
+    from raygang.cli._rule import show_all
+
+    show_all(as_json=output == Output.json)
 
 
 @local.command("status")

@@ -40,9 +40,9 @@ def network_policy(plan: Plan, replica: int) -> dict[str, Any]:
     own = {names.DEPLOYMENT: plan.spec.name, names.REPLICA: str(replica)}
     operator = [{"namespaceSelector": {}, "podSelector": {"matchLabels": labels}} for labels in _OPERATOR]
     ingress = [
-        {"from": Noted([{"podSelector": {"matchLabels": own}}], "ranks and Ray of this replica, on any port")},
+        Noted({"from": [{"podSelector": {"matchLabels": own}}]}, "ranks and Ray of this replica, on any port"),
         {"ports": [{"port": names.SERVE_PORT}, {"port": names.METRICS_PORT}]},
-        {"from": Noted(operator, "KubeRay deploys the application here"), "ports": [{"port": names.DASHBOARD_PORT}]},
+        Noted({"from": operator, "ports": [{"port": names.DASHBOARD_PORT}]}, "KubeRay deploys the application here"),
     ]
     metadata = names.metadata(plan, plan.gangs[replica].name, **{names.REPLICA: str(replica)})
     spec = {"podSelector": {"matchLabels": own}, "policyTypes": ["Ingress"], "ingress": ingress}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -55,28 +56,31 @@ def _commented(value: Any, notes: Mapping[Path, str], path: Path) -> Any:
         for key, inner in value.items():
             found[key] = _commented(inner, notes, (*path, key))
         for key in value:
-            _note(found, key, notes.get((*path, key)), value[key])
+            _note(found, key, notes.get((*path, key)), value[key], _depth(path))
         return found
     if isinstance(value, list | tuple):
         items = CommentedSeq(_commented(inner, notes, (*path, i)) for i, inner in enumerate(value))
         for index in range(len(value)):
             if why := notes.get((*path, index)):
-                items.yaml_set_comment_before_after_key(index, before=why, indent=_indent(path))
+                items.yaml_set_comment_before_after_key(index, before=why, indent=_depth(path))
         return items
     if isinstance(value, str) and "\n" in value:
         return LiteralScalarString(value)
     return value
 
 
-def _note(found: CommentedMap, key: Any, why: str | None, value: Any) -> None:
+def _note(found: CommentedMap, key: Any, why: str | None, value: Any, indent: int) -> None:
     """Behind a scalar, above anything longer."""
     if why is None:
         return
     if isinstance(value, Mapping | list | tuple):
-        found.yaml_set_comment_before_after_key(key, before=why, indent=0)
+        found.yaml_set_comment_before_after_key(key, before=why, indent=indent)
     else:
-        found.yaml_add_eol_comment(why, key)
+        found.yaml_add_eol_comment(why, key, column=0)
 
 
-def _indent(path: Path) -> int:
-    return 0
+def _depth(path: Path) -> int:
+    """Columns that the keys of a mapping at a path are indented: 2 for each mapping above, 4 for each list."""
+    return sum(4 if isinstance(part, int) else 2 for part in path) - sum(
+        2 for part, inner in pairwise(path) if isinstance(part, str) and isinstance(inner, int)
+    )

@@ -65,7 +65,9 @@ def ray_service(
 
 def serve_config(plan: Plan, model: ModelMount) -> dict[str, Any]:
     """What Serve deploys: the same application as on one machine, with one replica in each Ray cluster."""
-    arguments = app_arguments(plan, model.path, engine_args=model.engine_args) | {"replicas": 1}
+    metrics = not plan.spec.engine.args.get("disable_log_stats")  # no statistics, nothing to export
+    ours = {"replicas": 1, "engine_metrics": metrics}
+    arguments = app_arguments(plan, model.path, engine_args=model.engine_args) | ours
     return {
         "proxy_location": "HeadOnly",
         "http_options": {"host": "0.0.0.0", "port": names.SERVE_PORT},

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from raygang.gang import request
-from raygang.manifest import around, rayservice
+from raygang.manifest import around, monitoring, names, rayservice
 from raygang.manifest.emit import to_yaml
 from raygang.manifest.model import Rendered
 from raygang.manifest.model_source import model_mount
@@ -15,6 +15,7 @@ from raygang.manifest.runtime import archive, config_map, config_map_name
 from raygang.plan import Plan
 from raygang.spec import Spec
 
+CLUSTER_KINDS = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")  # what stands outside of namespaces
 FABRICS = ("auto", "tcp")
 
 
@@ -30,17 +31,31 @@ def render(plan: Plan) -> Rendered:
     objects: list[dict[str, Any]] = [
         *around.service_account(plan),
         config_map(plan, runtime),
-        *_once(obj for found in asked for obj in found.objects),
+        *(_placed(plan, obj) for obj in _once(obj for found in asked for obj in found.objects)),
     ]
     objects += [around.network_policy(plan, replica) for replica in range(plan.spec.replicas)]
     name = config_map_name(plan, runtime)
     objects += [
         rayservice.ray_service(plan, replica, found, name, model, to_yaml) for replica, found in enumerate(asked)
     ]
-    objects.append(around.service(plan))
+    objects += [around.service(plan), *monitoring.monitoring(plan)]
     plain = [split(obj) for obj in objects]
-    needs = (*rayservice.needs(plan), *dict.fromkeys(need for found in asked for need in found.needs))
+    needs = (
+        *rayservice.needs(plan),
+        *monitoring.needs(plan),
+        *dict.fromkeys(need for found in asked for need in found.needs),
+    )
     return Rendered(tuple(obj for obj, _ in plain), tuple(notes for _, notes in plain), needs)
+
+
+def _placed(plan: Plan, obj: dict[str, Any]) -> dict[str, Any]:
+    """A scheduler's object as one of the deployment's; what all deployments of a cluster share belongs to none."""
+    if obj["kind"] in CLUSTER_KINDS:
+        return obj
+    own = obj["metadata"]
+    placed = names.metadata(plan, own["name"], **own.get("labels", {}))
+    annotations = {**placed.get("annotations", {}), **own.get("annotations", {})}
+    return {**obj, "metadata": {**own, **placed} | ({"annotations": annotations} if annotations else {})}
 
 
 def _once(objects: Any) -> list[dict[str, Any]]:

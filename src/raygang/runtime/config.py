@@ -48,6 +48,7 @@ class AppConfig(_Strict):
     env: dict[str, str] = {}  # environment of the engine's processes
     gang: GangConfig = GangConfig.model_validate({})
     replicas: int = Field(1, ge=1)
+    engine_metrics: bool = False  # vLLM's metrics among Ray's, on every node's metrics port
     max_concurrent_requests: int = Field(256, ge=1)
     request_timeout_s: float = Field(600, gt=0)
     start_timeout_s: float = Field(1800, gt=0)

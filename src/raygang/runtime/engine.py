@@ -86,5 +86,5 @@ def llm_config(config: AppConfig) -> LLMConfig:
         },
         runtime_env={"env_vars": config.env} if config.env else None,
         callback_config=callback,
-        log_engine_metrics=False,
+        log_engine_metrics=config.engine_metrics,
     )

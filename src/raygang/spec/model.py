@@ -218,6 +218,8 @@ class KubernetesSpec(Section):
     """Labels of every object."""
     annotations: Annotations = {}
     """Annotations of every object."""
+    monitoring: StrictBool = False
+    """Whether Prometheus' operator and Grafana get a PodMonitor and a dashboard."""
 
 
 class Spec(Section):
