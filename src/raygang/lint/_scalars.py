@@ -63,13 +63,12 @@ def scalar(node: yaml.ScalarNode) -> Any:
         return text
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> int | float:
     digits = text.replace("_", "")
     if len(digits) > 100:
         raise ValueError("too long")
-    if re.fullmatch(r"[-+]?0[0-7]+", digits):
-        return int(digits, 8)
-    return int(digits, 0)
+    number = int(digits, 8) if re.fullmatch(r"[-+]?0[0-7]+", digits) else int(digits, 0)
+    return number if -(2**63) <= number < 2**64 else float(digits)  # as go-yaml; of 0x and 0b it makes a text
 
 
 def _float(text: str) -> float:

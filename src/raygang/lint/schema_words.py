@@ -10,6 +10,7 @@ from raygang.lint.model import Edit
 from raygang.lint.schema import Problem
 from raygang.lint.schema_table import homes, table
 from raygang.objects import Path, quantity
+from raygang.objects.fields import digits
 
 _WANTED = {
     "string": "a text",
@@ -113,8 +114,8 @@ def right_value(problem: Problem) -> tuple[str, tuple[Edit, ...]]:
     kind, value = problem.node.kind, problem.value
     if kind == "boolean" and isinstance(value, str) and value.strip().lower() in _BOOLS:
         return _set(problem, _BOOLS[value.strip().lower()], "without quotes")
-    if kind == "integer" and isinstance(value, str) and value.strip().isdecimal():
-        return _set(problem, int(value), "without quotes")
+    if kind == "integer" and isinstance(value, str) and (number := digits(value.strip())) is not None:
+        return _set(problem, number, "without quotes")
     if kind == "quantity" and isinstance(value, float) and quantity(value) is not None:
         return f'write "{value}" in quotes, or thousandths such as 500m', (Edit("set", problem.path, str(value)),)
     if kind == "array":

@@ -14,6 +14,7 @@ _QUANTITY = re.compile(
     r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40}))([eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE])?", re.ASCII
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LARGEST = Decimal(2**63 - 1)
 _BINARY = {f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)}
 
 
@@ -48,8 +49,16 @@ def count(value: Any, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
+def digits(value: str) -> int | None:
+    """The number that a text of ASCII digits stands for, None for other texts and for what no field can hold."""
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 20 else None
+
+
 def quantity(value: Any) -> Decimal | None:
-    """A Kubernetes quantity such as "500m", "16Gi" or 8 in its base unit, None when it is none."""
+    """A Kubernetes quantity such as "500m", "16Gi" or 8 in its base unit, None when it is none.
+
+    What is out of Kubernetes' range becomes its largest, as there.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     match = _QUANTITY.fullmatch(str(value).strip())
@@ -57,6 +66,10 @@ def quantity(value: Any) -> Decimal | None:
         return None
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY:
-        return number * _BINARY[suffix]
+        return _capped(number * _BINARY[suffix])
     power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:] or 0)
-    return number.scaleb(power)
+    return _capped(number.scaleb(power))
+
+
+def _capped(number: Decimal) -> Decimal:
+    return max(-_LARGEST, min(_LARGEST, number))

@@ -8,6 +8,7 @@ from raygang.gang import Context
 from raygang.lint.model import Found, Report, Rule
 from raygang.lint.rules.around_view import CLUSTER, Pods, all_pods, selects
 from raygang.objects import Bundle, Manifest, RayWorkload, at, mapping, ray_workloads, text
+from raygang.objects.fields import digits
 
 _RAY_KINDS = ("RayCluster", "RayService", "RayJob")
 _KNOWN = ("ray.io/cluster", "ray.io/node-type", "ray.io/group", "ray.io/serve", "ray.io/is-ray-node")
@@ -78,8 +79,8 @@ def _share(value: Any, of: int) -> int | None:
     """A number, or a percentage, rounded up as Kubernetes does."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    digits = (text(value) or "").removesuffix("%")
-    return -(-of * int(digits) // 100) if digits.isascii() and digits.isdecimal() else None
+    percent = digits((text(value) or "").removesuffix("%"))
+    return None if percent is None else -(-of * percent // 100)
 
 
 def _scaler(manifest: Manifest, bundle: Bundle, context: Context) -> Report:

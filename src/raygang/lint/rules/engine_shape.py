@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from raygang.lint.model import Case, Found, Report, Rule
@@ -86,7 +87,7 @@ def _across(case: Case) -> Report:
 
 def _shape(ranks: int, per_pod: int) -> str:
     """The better shape: as wide as a pod, as many stages as that leaves."""
-    tp = next(size for size in range(min(per_pod, ranks), 0, -1) if ranks % size == 0 and per_pod % size == 0)
+    tp = math.gcd(per_pod, ranks)
     write = f"write tensor_parallel_size: {tp} and pipeline_parallel_size: {ranks // tp}"
     return write + (", or give each pod all GPUs of its node" if per_pod < 8 else "")
 

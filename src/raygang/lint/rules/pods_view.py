@@ -11,6 +11,7 @@ from typing import Any
 
 from raygang.lint.model import Case
 from raygang.objects import Group, Path, at, count, mapping, quantity, sequence, text
+from raygang.objects.fields import digits
 
 SHM = "/dev/shm"
 _MIG = re.compile(r"nvidia\.com/mig-\d+g\.\d+gb\Z", re.ASCII)
@@ -128,7 +129,7 @@ def param(group: Group, name: str) -> str | None:
 def number(group: Group, name: str) -> int | None:
     """One of rayStartParams that is a whole number."""
     value = (param(group, name) or "").strip().strip("'\"")
-    return int(value) if value.isascii() and value.isdecimal() else None
+    return digits(value)
 
 
 def is_gpu(resource: str) -> bool:

@@ -6,6 +6,7 @@ from raygang.lint.model import Case, Found, Report, Rule, Severity
 from raygang.lint.rules.pods_view import Env, containers, label, params, ray_container, ray_containers
 from raygang.lint.rules.ray_images import ray_version
 from raygang.objects import Group, Path, Version, at, count, mapping, sequence, text
+from raygang.objects.fields import digits
 
 _V2 = "RAY_enable_autoscaler_v2"
 _ON = ("1", "true")
@@ -105,8 +106,7 @@ def _behind_a_proxy(group: Group) -> bool:
 def _port(value: object, default: int) -> int | None:
     if value is None:
         return default
-    digits = str(value).strip("'\" ")
-    return int(digits) if digits.isascii() and digits.isdecimal() else None
+    return digits(str(value).strip("'\" "))
 
 
 _REFUSED = "KubeRay refuses the cluster: it makes no pod"

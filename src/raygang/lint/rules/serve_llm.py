@@ -174,7 +174,7 @@ def _placement(llm: Llm) -> Report:
                 " and ".join(there) if there else "neither bundles nor bundle_per_worker"
             )
             yield Found(path, what, "write one of bundles and bundle_per_worker")
-        if placement.get("strategy", "PACK") not in STRATEGIES:
+        if text(placement.get("strategy", "PACK")) not in STRATEGIES:
             yield Found(
                 (*path, "strategy"), f"strategy is {placement['strategy']!r}", f"write one of {', '.join(STRATEGIES)}"
             )
@@ -182,7 +182,7 @@ def _placement(llm: Llm) -> Report:
 
 def _rest(llm: Llm) -> Report:
     kind = llm.data.get("accelerator_type")
-    if kind is not None and kind not in ACCELERATORS:
+    if kind is not None and text(kind) not in ACCELERATORS:
         meant = nearest(str(kind).removeprefix("nvidia-").upper(), ACCELERATORS, 0.6)
         write = f"write {meant}, or remove it" if meant else "remove it"
         yield Found(llm.at("accelerator_type"), f"accelerator_type {kind!r} is none that Ray knows", write)

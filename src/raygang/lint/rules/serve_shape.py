@@ -21,6 +21,7 @@ from raygang.lint.serve import DATA_PARALLEL, Llm, serve
 from raygang.objects import Group, Path, at, count, mapping, quantity, sequence
 
 MANY = 2**31 - 1  # pods: as many as it takes
+_MOST_BUNDLES = 65_536  # more ranks than any model has are not laid out one by one
 Bundle = Mapping[str, float]
 _KEY = "_nodes"
 _FOUND_BY_RAY = frozenset({"memory", "object_store_memory", "TPU", "neuron_cores", "HPU", "NPU", "RBLN", "FURIOSA"})
@@ -179,11 +180,11 @@ class Engine:
         """The bundles of its ranks, before the replica itself comes into the first."""
         worker = _bundle(self.placement.get("bundle_per_worker"))
         if worker is not None:
-            return (worker,) * self.ranks
+            return (worker,) * min(self.ranks, _MOST_BUNDLES)
         listed = sequence(self.placement.get("bundles"))
         if listed:
             return tuple(_bundle(item) or {} for item in listed)
-        return ({"GPU": 1.0},) * self.ranks
+        return ({"GPU": 1.0},) * min(self.ranks, _MOST_BUNDLES)
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:
