@@ -75,7 +75,7 @@ def _missing(workload: RayWorkload, kind: str, name: str, others: list[str]) -> 
         yield Unseen("queue-missing", f"the {kind} {name}, which is not among these manifests")
         return
     paths = (*kuberay.LABELS, *(key for key, value in workload.manifest.labels.items() if value == name))
-    why = f"the gang waits for ever unless the cluster has the {kind} {name}: these manifests bring {', '.join(others)}"
+    why = f"the gang waits for ever unless the cluster has the {kind} {name}: known are {', '.join(others)}"
     advice = f"name one of {', '.join(others)}, or add the {kind} {name}"
     yield Cause("queue-missing", paths[:3], why, advice, "warning")
 

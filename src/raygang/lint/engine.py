@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from raygang.gang import Context
 from raygang.lint._yaml import Place
@@ -11,7 +12,7 @@ from raygang.lint.ignore import Ignore, ignores
 from raygang.lint.model import Case, Finding, Found, Outcome, Report, Rule, Unchecked
 from raygang.lint.registry import RULES, page, rule_of
 from raygang.lint.source import Document, Read, Source, Unreadable, parse
-from raygang.objects import Bundle, Path, RayWorkload, ray_workloads
+from raygang.objects import Bundle, Manifest, Path, RayWorkload, ray_workloads
 
 Wanted = Callable[[str], bool]
 
@@ -27,7 +28,11 @@ class _Run:
 
 
 def lint(
-    texts: Iterable[Source | Unreadable], context: Context | None = None, *, wanted: Wanted = lambda code: True
+    texts: Iterable[Source | Unreadable],
+    context: Context | None = None,
+    *,
+    wanted: Wanted = lambda code: True,
+    there: Sequence[Mapping[str, Any]] = (),
 ) -> Outcome:
     """Everything that is wrong with the Ray workloads of some texts, as one bundle.
 
@@ -35,6 +40,7 @@ def lint(
         texts: what to read (`raygang.lint.sources` gives those of files).
         context: what is known of the cluster.
         wanted: whether a rule's code was asked for.
+        there: objects that the cluster has already, as plain data: rules look at them, and find nothing in them.
     """
     run = _Run(context or Context(), tuple(rule for rule in RULES.values() if wanted(rule.code)))
     found, count = [], 0
@@ -46,8 +52,8 @@ def lint(
         count += len(read.documents)
         found.append(read)
     documents = [document for read in found for document in read.documents]
-    bundle = Bundle(tuple(document.manifest for document in documents))
-    workloads = list(ray_workloads(bundle))
+    bundle = _with(there, tuple(document.manifest for document in documents))
+    workloads = [workload for workload in ray_workloads(bundle) if workload.manifest.index < count]
     for read in found:
         _text(run, read)
     _objects(run, documents, bundle, workloads)
@@ -56,6 +62,13 @@ def lint(
     return Outcome(
         tuple(sorted(set(kept))), tuple(sorted(run.unchecked)), len(found), len(documents), len(workloads), ignored
     )
+
+
+def _with(there: Sequence[Mapping[str, Any]], given: tuple[Manifest, ...]) -> Bundle:
+    """What was given, and behind it what the cluster has beside it."""
+    known = {(m.group, m.kind, m.namespace, m.name) for m in given}
+    others = [Manifest(data, len(given) + index) for index, data in enumerate(there)]
+    return Bundle((*given, *(m for m in others if (m.group, m.kind, m.namespace, m.name) not in known)))
 
 
 def _objects(run: _Run, documents: list[Document], bundle: Bundle, workloads: list[RayWorkload]) -> None:
@@ -76,8 +89,18 @@ def _report(run: _Run, rule: Rule, document: Document, report: Report, documents
         if isinstance(item, Unchecked):
             run.unchecked.add(f"{rule.code} ({rule.title}): not checked, needs {item.needs}")
             continue
-        there = documents[item.manifest.index] if item.manifest else document
-        run.findings.append(_finding(rule, there, item))
+        run.findings.append(_finding(rule, *_blamed(document, item, documents)))
+
+
+def _blamed(document: Document, item: Found, documents: list[Document]) -> tuple[Document, Found]:
+    """Where the fault stands; one in an object of the cluster is told of the workload that meets it."""
+    other = item.manifest
+    if other is None:
+        return document, item
+    if other.index < len(documents):
+        return documents[other.index], item
+    what = f"{item.what} ({other.kind} {other.name} of the cluster, {dotted(item.path)})"
+    return document, replace(item, path=(), what=what, fix=())
 
 
 def _finding(rule: Rule, document: Document, item: Found) -> Finding:
