@@ -161,11 +161,11 @@ def gone(*path: str | int) -> Edit:
         ("a: 1\nb: 1\n", Edit("move", ("a",), ("b",)), "b: 1\n"),
         ("é: 1 # 😀\nb: 2\n", put("b", value=3), "é: 1 # 😀\nb: 3\n"),
         ("a: &x 1\nb: *x\n", put("c", value=3), "a: &x 1\nb: *x\nc: 3\n"),
-        ("s: |\n  a: 1 # one\n\n  b:\n  - c: 2\n\nt: 1\n", put("s", "b", 0, "c", value="3"), 's: |\n  a: 1 # one\n\n  b:\n  - c: "3"\n\nt: 1\n'),
-        ("s: |\n  a: 1\n  b: 2\nt: 1\n", gone("s", "b"), "s: |\n  a: 1\nt: 1\n"),
-        ("s: |\n  a: 1\n  b: 2\nt: 1\n", gone("s", "a"), "s: |\n  b: 2\nt: 1\n"),
-        ("s: |-\n  a:\n    b: 2", put("s", "a", "c", value={"d": "e"}), "s: |-\n  a:\n    b: 2\n    c:\n      d: e"),
-        ('s: "a: 1\\nb: 2\\n"\n', gone("s", "a"), 's: "b: 2\\n"\n'),
+        ("serveConfigV2: |\n  a: 1 # one\n\n  b:\n  - c: 2\n\nt: 1\n", put("serveConfigV2", "b", 0, "c", value="3"), 'serveConfigV2: |\n  a: 1 # one\n\n  b:\n  - c: "3"\n\nt: 1\n'),
+        ("serveConfigV2: |\n  a: 1\n  b: 2\nt: 1\n", gone("serveConfigV2", "b"), "serveConfigV2: |\n  a: 1\nt: 1\n"),
+        ("serveConfigV2: |\n  a: 1\n  b: 2\nt: 1\n", gone("serveConfigV2", "a"), "serveConfigV2: |\n  b: 2\nt: 1\n"),
+        ("serveConfigV2: |-\n  a:\n    b: 2", put("serveConfigV2", "a", "c", value={"d": "e"}), "serveConfigV2: |-\n  a:\n    b: 2\n    c:\n      d: e"),
+        ('serveConfigV2: "a: 1\\nb: 2\\n"\n', gone("serveConfigV2", "a"), 'serveConfigV2: "b: 2\\n"\n'),
     ],
 )  # fmt: skip
 def test_edits_keep_the_layout(old: str, edit: Edit, new: str) -> None:
@@ -200,8 +200,8 @@ def test_a_mapping_moves_with_its_comments() -> None:
         ("a: 1\n", put("a", "b", value=1), "no mapping"),
         ("a: [1]\n", put("a", 3, value=1), "no item 3"),
         ("a: 1\nb: 2\n", Edit("move", ("a",), ("b",)), "there already"),
-        ("s: >\n  a: 1\n\n  b: 2\n", gone("s", "a"), "literal"),
-        ("s: |\n  a: 1\n  ---\n  b: 1\n", gone("s", "a"), "one document"),
+        ("serveConfigV2: >\n  a: 1\n\n  b: 2\n", gone("serveConfigV2", "a"), "literal"),
+        ("serveConfigV2: |\n  a: 1\n  ---\n  b: 1\n", gone("serveConfigV2", "a"), "one document"),
     ],
 )  # fmt: skip
 def test_what_would_do_harm_is_refused(old: str, edit: Edit, why: str) -> None:

@@ -64,9 +64,13 @@ def operator_of(manifest: Manifest) -> Operator | None:
     return None
 
 
+def _operator(bundle: Bundle) -> Operator | None:
+    return next((o for m in bundle.find("apps", "Deployment") if (o := operator_of(m))), None)
+
+
 def informed(context: Context, bundle: Bundle) -> Context:
     """The context with what the operator's Deployment says, where nothing else was given."""
-    found = next((o for m in bundle.manifests if (o := operator_of(m))), None)
+    found = bundle.once(_operator)
     if found is None:
         return context
     scheduler = context.scheduler or found.scheduler

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from raygang.lint._edits_data import EditRefusedError, Step, changed, look, same, steps
+from raygang.lint._edits_data import TEXT_FIELD, EditRefusedError, Step, changed, look, same, steps
 from raygang.lint._edits_nodes import Splice
 from raygang.lint._edits_text import Inside, kept, plan, spliced
 from raygang.lint._yaml import Tree, read
@@ -131,8 +131,8 @@ def _data(text: str) -> Any:
 
 def _with_texts(data: Any, path: tuple[str | int, ...]) -> Any:
     """Data in which a text on the way to a field is replaced by what it says."""
-    for length in range(len(path)):
-        there, value = look(data, path[:length])
-        if there and isinstance(value, str):
-            return changed(data, Step(path[:length], _data(value)))
-    return data
+    if TEXT_FIELD not in path[:-1]:
+        return data
+    above = path[: path.index(TEXT_FIELD) + 1]
+    there, value = look(data, above)
+    return changed(data, Step(above, _data(value))) if there and isinstance(value, str) else data

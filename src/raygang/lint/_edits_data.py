@@ -9,6 +9,8 @@ from typing import Any
 from raygang.lint.model import Edit
 from raygang.objects import Path
 
+TEXT_FIELD = "serveConfigV2"  # its text is YAML itself, and paths go on in it
+
 
 class EditRefusedError(Exception):
     """An edit that cannot be made without harm; its text is a sentence that says why."""

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from raygang.lint import _edits_delete, _edits_set
-from raygang.lint._edits_data import EditRefusedError, Step, look
+from raygang.lint._edits_data import TEXT_FIELD, EditRefusedError, Step, look
 from raygang.lint._edits_nodes import BREAK, Entry, Layout, Splice, in_flow
 from raygang.lint._yaml import Tree, read
 from raygang.objects import Path
@@ -93,10 +93,8 @@ def _checked(layout: Layout, found: list[Splice]) -> list[Splice]:
 
 
 def _until_text(data: Any, path: Path) -> tuple[Path, Path] | None:
-    for length in range(len(path)):
-        if isinstance(look(data, path[:length])[1], str):
-            return path[:length], path[length:]
-    return None
+    length = path.index(TEXT_FIELD) + 1 if TEXT_FIELD in path[:-1] else 0
+    return (path[:length], path[length:]) if length and isinstance(look(data, path[:length])[1], str) else None
 
 
 def _inner(node: yaml.ScalarNode) -> Layout:

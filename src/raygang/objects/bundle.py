@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from raygang.objects.fields import at, mapping, text
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -21,38 +24,38 @@ class Manifest:
     data: Mapping[str, Any]
     index: int = 0
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """RayService, for example; empty where there is none."""
         return text(self.data.get("kind")) or ""
 
-    @property
+    @cached_property
     def group(self) -> str:
         """ray.io of ray.io/v1; empty for the core group."""
         group, slash, _ = (text(self.data.get("apiVersion")) or "").partition("/")
         return group if slash else ""
 
-    @property
+    @cached_property
     def version(self) -> str:
         """v1 of ray.io/v1."""
         return (text(self.data.get("apiVersion")) or "").rpartition("/")[2]
 
-    @property
+    @cached_property
     def name(self) -> str:
         """metadata.name; empty where there is none."""
         return text(at(self.data, "metadata", "name")) or ""
 
-    @property
+    @cached_property
     def namespace(self) -> str | None:
         """metadata.namespace."""
         return text(at(self.data, "metadata", "namespace"))
 
-    @property
+    @cached_property
     def labels(self) -> Mapping[str, Any]:
         """metadata.labels."""
         return mapping(at(self.data, "metadata", "labels"))
 
-    @property
+    @cached_property
     def annotations(self) -> Mapping[str, Any]:
         """metadata.annotations."""
         return mapping(at(self.data, "metadata", "annotations"))
@@ -63,6 +66,7 @@ class Bundle:
     """Objects that are applied together."""
 
     manifests: tuple[Manifest, ...] = field(default=())
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
     def of(objects: list[dict[str, Any]]) -> Bundle:
@@ -71,4 +75,18 @@ class Bundle:
 
     def find(self, group: str, kind: str) -> Iterator[Manifest]:
         """The objects of a kind, in their order."""
-        return (m for m in self.manifests if m.group == group and m.kind == kind)
+        return iter(self.once(_by_kind).get((group, kind), ()))
+
+    def once(self, tell: Callable[[Bundle], T]) -> T:
+        """What a function tells of the bundle, asked once: a bundle of thousands has thousands who ask."""
+        if tell not in self._known:
+            self._known[tell] = tell(self)
+        known: T = self._known[tell]
+        return known
+
+
+def _by_kind(bundle: Bundle) -> dict[tuple[str, str], list[Manifest]]:
+    found: dict[tuple[str, str], list[Manifest]] = {}
+    for manifest in bundle.manifests:
+        found.setdefault((manifest.group, manifest.kind), []).append(manifest)
+    return found

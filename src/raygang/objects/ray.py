@@ -65,12 +65,12 @@ class Group:
     def _min(self) -> int:
         return count(self.data.get("minReplicas"), 0)
 
-    @property
+    @cached_property
     def template(self) -> Mapping[str, Any]:
         """The pod template."""
         return mapping(self.data.get("template"))
 
-    @property
+    @cached_property
     def pod(self) -> Mapping[str, Any]:
         """The pod template's spec."""
         return mapping(self.template.get("spec"))
@@ -114,7 +114,7 @@ class RayWorkload:
         """metadata.name."""
         return self.manifest.name
 
-    @property
+    @cached_property
     def cluster(self) -> Mapping[str, Any]:
         """The cluster's spec."""
         return mapping(at(self.manifest.data, *self.path))
@@ -143,7 +143,13 @@ class RayWorkload:
 
 def ray_workloads(bundle: Bundle) -> Iterator[RayWorkload]:
     """Every Ray cluster of a bundle that KubeRay would make pods of; a RayJob that uses another cluster has none."""
+    return iter(bundle.once(_workloads))
+
+
+def _workloads(bundle: Bundle) -> list[RayWorkload]:
+    found = []
     for manifest in bundle.manifests:
         path = _CLUSTER.get(manifest.kind) if manifest.group == "ray.io" else None
         if path and isinstance(at(manifest.data, *path), Mapping):
-            yield RayWorkload(manifest, path)
+            found.append(RayWorkload(manifest, path))
+    return found

@@ -49,7 +49,7 @@ def _range(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         most = mapping(at(item, "max"))
         if at(item, "type") not in ("Container", "Pod") or not most:
             continue
-        for pods in all_pods(bundle, manifest):
+        for pods in all_pods(bundle, manifest).pods:
             asked = amounts(pods.group, "limits")
             for name, value in most.items():
                 allowed = quantity(value)
@@ -69,7 +69,7 @@ def _policy(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     if manifest.kind != "NetworkPolicy":
         return
     spec = mapping(manifest.data.get("spec"))
-    pods = list(all_pods(bundle, manifest))
+    pods = all_pods(bundle, manifest).pods
     members = [found for found in pods if selects(spec.get("podSelector") or {}, found.labels)]
     for name, kind in (("ingress", "Ingress"), ("egress", "Egress")):
         if not members or not _applies(spec, kind):

@@ -6,7 +6,7 @@ from typing import Any
 
 from raygang.gang import Context
 from raygang.lint.model import Found, Report, Rule
-from raygang.lint.rules.around_view import CLUSTER, Pods, all_pods, selects
+from raygang.lint.rules.around_view import CLUSTER, Pods, There, all_pods, selects
 from raygang.objects import Bundle, Manifest, RayWorkload, at, mapping, ray_workloads, text
 from raygang.objects.fields import digits
 
@@ -18,11 +18,12 @@ def _service(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     if manifest.kind != "Service" or manifest.group:
         return
     selector = {key: value for key, value in mapping(at(manifest.data, "spec", "selector")).items() if key in _KNOWN}
-    pods = list(all_pods(bundle, manifest))
-    if not selector or not pods:
+    there = all_pods(bundle, manifest)
+    pods = there.may_have(selector[CLUSTER]) if CLUSTER in selector else there.pods
+    if not selector or not there.pods:
         return
     if any(selects({"matchLabels": selector}, found.labels) is not False for found in pods):
-        made = _generated(selector, pods)
+        made = _generated(selector, there)
         if made is None:
             return
         what = f"the selector asks for {CLUSTER}: {made.name}, and the cluster of a {made.kind} has a generated name"
@@ -30,13 +31,12 @@ def _service(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         write = f"use the Service {made.name}-serve-svc, or {write}" if made.kind == "RayService" else write
         yield Found(("spec", "selector", CLUSTER), what, write)
         return
-    names = {found.workload.name for found in pods}
-    if CLUSTER in selector and selector[CLUSTER] not in names:
+    if CLUSTER in selector and text(selector[CLUSTER]) not in there.workloads:
         return  # of a cluster that is not in the bundle
-    key = next((key for key in selector if all(_differs(key, selector[key], found) for found in pods)), None)
+    key = next((key for key in selector if all(_differs(key, selector[key], found) for found in there.pods)), None)
     if key is not None:
-        there = sorted({str(found.labels.get(key)) for found in pods if isinstance(found.labels.get(key), str)})
-        what = f"no pod has {key}: {selector[key]}" + (f"; there are {', '.join(there)}" if there else "")
+        known = sorted({str(found.labels.get(key)) for found in there.pods if isinstance(found.labels.get(key), str)})
+        what = f"no pod has {key}: {selector[key]}" + (f"; there are {', '.join(known)}" if known else "")
         yield Found(("spec", "selector", key), what, severity="warning")
 
 
@@ -44,9 +44,11 @@ def _differs(key: str, value: Any, pods: Pods) -> bool:
     return selects({"matchLabels": {key: value}}, pods.labels) is False
 
 
-def _generated(selector: dict[str, Any], pods: list[Pods]) -> RayWorkload | None:
+def _generated(selector: dict[str, Any], there: There) -> RayWorkload | None:
     """The RayService or RayJob whose own name a selector takes for that of its cluster."""
-    named = [found.workload for found in pods if found.workload.name == selector.get(CLUSTER)]
+    named = [
+        found.workload for found in there.workloads.get(text(selector.get(CLUSTER)) or "", ()) if CLUSTER in selector
+    ]
     return named[0] if named and all(workload.kind != "RayCluster" for workload in named) else None
 
 
@@ -54,7 +56,7 @@ def _budget(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     if manifest.kind != "PodDisruptionBudget":
         return
     spec = mapping(manifest.data.get("spec"))
-    found = [pods for pods in all_pods(bundle, manifest) if selects(spec.get("selector"), pods.labels)]
+    found = [pods for pods in all_pods(bundle, manifest).pods if selects(spec.get("selector"), pods.labels)]
     members = sum(pods.group.pods for pods in found if not pods.group.head and _has_gpus(pods))
     matched = sum(pods.group.pods for pods in found)
     lets = _disruptions(spec, matched)
@@ -96,13 +98,19 @@ def _twins(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     """A Service of one's own with a name that KubeRay gives one of its own."""
     if manifest.kind != "Service" or manifest.group:
         return
+    for workload in bundle.once(_services).get((manifest.namespace, manifest.name), ()):
+        what = f"KubeRay makes a Service {manifest.name} for the {workload.kind} {workload.name} itself"
+        yield Found(("metadata", "name"), what, "give it another name")
+
+
+def _services(bundle: Bundle) -> dict[tuple[str | None, str], list[RayWorkload]]:
+    """Namespaces and names of the Services that KubeRay makes, and of which workload."""
+    found: dict[tuple[str | None, str], list[RayWorkload]] = {}
     for workload in ray_workloads(bundle):
-        if workload.manifest.namespace != manifest.namespace:
-            continue
-        made = [f"{workload.name}-head-svc"] + ([f"{workload.name}-serve-svc"] if workload.kind == "RayService" else [])
-        if manifest.name in made and workload.name:
-            what = f"KubeRay makes a Service {manifest.name} for the {workload.kind} {workload.name} itself"
-            yield Found(("metadata", "name"), what, "give it another name")
+        for end in ("head-svc", "serve-svc") if workload.kind == "RayService" else ("head-svc",):
+            if workload.name:
+                found.setdefault((workload.manifest.namespace, f"{workload.name}-{end}"), []).append(workload)
+    return found
 
 
 def _with(text_: str) -> str:

@@ -6,9 +6,10 @@ RayJob is called after it, with five random characters behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from raygang.objects import Bundle, Group, Manifest, RayWorkload, mapping, ray_workloads, sequence, text
@@ -26,7 +27,7 @@ class Pods:
     workload: RayWorkload
     group: Group
 
-    @property
+    @cached_property
     def labels(self) -> Labels:
         """Their labels, as far as KubeRay and the template give them."""
         name = self.workload.name if self.workload.kind == "RayCluster" else None
@@ -49,13 +50,34 @@ class Pods:
         return self.workload.manifest.namespace
 
 
-def all_pods(bundle: Bundle, beside: Manifest) -> Iterator[Pods]:
+@dataclass(frozen=True)
+class There:
+    """The pods of a namespace: all, by the name of their cluster, and by that of their workload."""
+
+    pods: list[Pods] = field(default_factory=list)
+    clusters: dict[Any, list[Pods]] = field(default_factory=dict)
+    workloads: dict[str, list[Pods]] = field(default_factory=dict)
+
+    def may_have(self, cluster: Any) -> list[Pods]:
+        """The pods whose label ray.io/cluster may have a value."""
+        known = self.clusters.get(cluster, []) if isinstance(cluster, str) else []
+        return [*known, *self.clusters.get(UNKNOWN, ())]
+
+
+def all_pods(bundle: Bundle, beside: Manifest) -> There:
     """The pods of the workloads in the namespace of an object."""
+    return bundle.once(_pods).get(beside.namespace) or There()
+
+
+def _pods(bundle: Bundle) -> dict[str | None, There]:
+    found: dict[str | None, There] = {}
     for workload in ray_workloads(bundle):
-        if workload.manifest.namespace == beside.namespace:
-            for group in workload.groups:
-                if group.pods:
-                    yield Pods(workload, group)
+        there = found.setdefault(workload.manifest.namespace, There())
+        for pods in (Pods(workload, group) for group in workload.groups if group.pods):
+            there.pods.append(pods)
+            there.clusters.setdefault(pods.labels[CLUSTER], []).append(pods)
+            there.workloads.setdefault(workload.name, []).append(pods)
+    return found
 
 
 def selects(selector: Any, labels: Labels) -> bool | None:

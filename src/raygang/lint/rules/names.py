@@ -45,20 +45,14 @@ def _lowered(name: str) -> str:
 
 def _twice(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     """At the later one of two objects, which wins."""
-    if manifest.name and _first(bundle)[_identity(manifest)] < manifest.index:
+    if manifest.name and bundle.once(_first)[_identity(manifest)] < manifest.index:
         space = f" in the namespace {manifest.namespace}" if manifest.namespace else ""
         yield Found(("metadata", "name"), f"there is another {manifest.kind} {manifest.name}{space} before this one")
 
 
-_last: tuple[Bundle, dict[_Identity, int]] | None = None
-
-
 def _first(bundle: Bundle) -> dict[_Identity, int]:
-    """Where each object comes first; kept, since every object of the bundle asks."""
-    global _last  # noqa: PLW0603
-    if _last is None or _last[0] is not bundle:
-        _last = (bundle, {_identity(m): m.index for m in reversed(bundle.manifests)})
-    return _last[1]
+    """Where each object comes first."""
+    return {_identity(m): m.index for m in reversed(bundle.manifests)}
 
 
 def _identity(manifest: Manifest) -> _Identity:
