@@ -30,15 +30,15 @@ _ROOMS = {
     "local": ("cache_dir",),
     "manifest": ("Rendered", "render"),
     "plan": ("Plan", "fits_machine"),
-    "spec": ("Problem", "Rendered", "Spec", "SpecError", "UserError", "json_schema", "load_spec", "parse_spec"),
+    "spec": ("Problem", "Spec", "SpecError", "UserError", "json_schema", "load_spec", "parse_spec"),
 }
 _HOME = {name: (room, name) for room, names in _ROOMS.items() for name in names}
 _HOME["make_plan"] = ("plan", "plan")  # `raygang.plan` is the room
 
 __all__ = [
-    "Checkpoint", "Machine", "Plan", "Problem", "Spec", "SpecError", "UserError", "__version__", "cache_dir",
-    "fits_machine", "json_schema", "load_spec", "make_plan", "obtain", "parse_spec", "read_checkpoint", "render",
-    "this_machine",
+    "Checkpoint", "Machine", "Plan", "Problem", "Rendered", "Spec", "SpecError", "UserError", "__version__",
+    "cache_dir", "fits_machine", "json_schema", "load_spec", "make_plan", "obtain", "parse_spec", "read_checkpoint",
+    "render", "this_machine",
 ]  # fmt: skip
 
 

@@ -150,7 +150,9 @@ def test_a_fault_of_syntax_in_serve_config_is_on_its_line_of_the_file() -> None:
 
 
 def test_a_text_that_is_no_block_is_blamed_as_a_whole() -> None:
-    text = json.dumps(BASES["RayService"] | {"spec": BASES["RayService"]["spec"] | {"serveConfigV2": "applications: []\n"}})
+    text = json.dumps(
+        BASES["RayService"] | {"spec": BASES["RayService"]["spec"] | {"serveConfigV2": "applications: []\n"}}
+    )
     (finding,) = [f for f in lint([Source("x.json", text)]).findings if f.code == "SRV004"]
     assert finding.line == 1
 

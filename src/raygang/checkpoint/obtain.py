@@ -33,7 +33,7 @@ def obtain_config(
         path = snapshot(model, progress or silent, CONFIG)
         read_config(path)
         return path
-    if model.source.kind == "directory" and only_config(path := _directory(model, base)):
+    if model.source.kind == "directory" and only_config(path := _on_disk(model, base)):
         read_config(path)
         return path.resolve()
     return obtain(model, base=base, cache=cache, dtype=dtype, progress=progress)
@@ -54,18 +54,22 @@ def obtain(model: ModelSpec, *, base: Path, cache: Path, dtype: str = "auto", pr
     """
     source, tell = model.source, progress or silent
     if source.kind == "hub":
-        return check_directory(snapshot(model, tell), of_hub=True)
+        return check_on_disk(snapshot(model, tell), of_hub=True)
     if source.kind == "directory":
-        return check_directory(_directory(model, base)).resolve()
+        return check_on_disk(_on_disk(model, base)).resolve()
     if dtype not in _CONVERTED:
         what = f"engine.args.dtype: a GGUF model cannot be converted to {dtype!r}"
         raise UserError(what, hint=f"use one of {', '.join(_CONVERTED)}")
-    path = _demo(source.value) if source.kind == "demo" else base / Path(source.value).expanduser()
+    path = _demo(source.value) if source.kind == "demo" else _on_disk(model, base)
     return converted(path, cache / "models", _CONVERTED[dtype], tell)
 
 
-def _directory(model: ModelSpec, base: Path) -> Path:
-    return base / Path(model.source.value).expanduser()
+def _on_disk(model: ModelSpec, base: Path) -> Path:
+    try:
+        return base / Path(model.source.value).expanduser()
+    except RuntimeError:  # ~nobody
+        what = f"model.source: {model.source.value}: there is no such user"
+        raise UserError(what, hint="write the directory's path") from None
 
 
 def _demo(name: str) -> Path:

@@ -22,6 +22,11 @@ POLL_S = 0.1
 
 def run_detached(options: Options) -> int:
     """Start it, follow it until it is ready, leave it alone. Ctrl-C before that ends it."""
+    if options.spec == "-" or options.once or options.ask:
+        what = "a specification from standard input" if options.spec == "-" else "--once and --ask"
+        raise UserError(
+            f"--detach does not go with {what}", hint="the run goes on without you: name a file, ask it then"
+        )
     request = prepare_request(options)
     logs = cache_dir() / "logs"
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,7 +48,8 @@ def run_detached(options: Options) -> int:
         process.wait(timeout=60)
         err.print("ended, nothing is left running")
         return 130
-    raise UserError(log.with_suffix(".err").read_text().strip() or "it ended without a message", exit_code=1)
+    told = log.with_suffix(".err").read_text().strip().removeprefix("error: ")
+    raise UserError(told or "it ended without a message", exit_code=max(process.returncode, 1))
 
 
 def _start(options: Options, log: Path) -> subprocess.Popen[bytes]:

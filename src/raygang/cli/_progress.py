@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from types import TracebackType
@@ -148,13 +149,15 @@ def _colored(stage: str) -> str:
 
 def print_ready(url: str, model: str, name: str) -> None:
     body = json.dumps({"model": model, "messages": [{"role": "user", "content": "What is the capital of France?"}]})
-    out.print(f"\n[bold green]ready[/]  {url}  (model {model}; end it with Ctrl-C or `raygang local stop {name}`)\n")
-    out.print(escape(f"curl {url}/chat/completions -H 'Content-Type: application/json' \\\n  -d '{body}'\n"))
+    end = f"end it with Ctrl-C or `raygang local stop {name}`"
+    out.print(f"\n[bold green]ready[/]  {url}  {escape(f'(model {model}; {end})')}\n")
+    curl = f"curl {shlex.quote(f'{url}/chat/completions')} -H 'Content-Type: application/json'"
+    out.print(escape(f"{curl} \\\n  -d {shlex.quote(body)}\n"))
     out.print(
         escape(
             "from openai import OpenAI\n"
             f'client = OpenAI(base_url="{url}", api_key="none")\n'
-            f'answer = client.chat.completions.create(model="{model}",\n'
+            f"answer = client.chat.completions.create(model={json.dumps(model)},\n"
             '    messages=[{"role": "user", "content": "What is the capital of France?"}])\n'
             "print(answer.choices[0].message.content)"
         )

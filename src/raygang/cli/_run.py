@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+
+from rich.markup import escape
 
 from raygang.cli._console import err, out
 from raygang.cli._plan import summary
@@ -66,7 +69,7 @@ async def _until_ended(request: Request, options: Options, view: View) -> int:
                 await session.start()
                 ready = True
                 view.ready(session.url, request.app["served_name"], session.run.name)
-                await _answer(session.url, request.app["served_name"], options)
+                await _beside(session, _answer(session.url, request.app["served_name"], options))
                 if not options.once:
                     await session.watch()
     except asyncio.CancelledError:
@@ -74,6 +77,17 @@ async def _until_ended(request: Request, options: Options, view: View) -> int:
             raise
         err.print(f"\n{signal.Signals(received[0]).name}: ended, nothing is left running")
     return 0 if ready else 128 + received[0]
+
+
+async def _beside(session: Session, work: Coroutine[None, None, None]) -> None:
+    """Do something while the session is watched: what ends the session ends it too."""
+    tasks = {asyncio.ensure_future(work), asyncio.ensure_future(session.watch())}
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        done.pop().result()
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def _end(task: asyncio.Task[int], received: list[int], number: int) -> None:
@@ -91,7 +105,7 @@ async def _answer(url: str, model: str, options: Options) -> None:
             text = "".join([part async for part in answer])
             Json.print(question=question, answer=text)
             continue
-        out.print(f"\n[bold]{question}[/]")
+        out.print(f"\n[bold]{escape(question)}[/]")
         async for part in answer:
             with suppress(BrokenPipeError):
                 sys.stdout.write(part)

@@ -112,11 +112,11 @@ class _Inner:
     @staticmethod
     def of(node: yaml.ScalarNode, text: str) -> _Inner:
         first = node.start_mark.line + 1  # the line below the |
-        lines = text.splitlines()
+        lines = text[node.start_mark.index : node.end_mark.index].splitlines()[1:]
         column = 0
         for offset, line in enumerate(node.value.split("\n")):
             if line.strip():
-                outer = lines[first + offset] if first + offset < len(lines) else line
+                outer = lines[offset] if offset < len(lines) else line
                 column = max(0, outer.find(line))
                 break
         tree = next(read(node.value), None)

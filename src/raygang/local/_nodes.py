@@ -20,13 +20,16 @@ from raygang.local._processes import MARK
 from raygang.manifest import SERVE_ENVIRONMENT
 
 OBJECT_STORE_BYTES = 100_000_000  # Ray wants at least 75 MB; the engine moves its tensors elsewhere
-# What would send our nodes to another Ray, or contradict the slots that we give them.
+# What would send our nodes to another Ray, contradict the slots that we give them, or change vLLM behind the
+# specification's back.
 DROPPED = (
     "RAY_ADDRESS",
     "RAY_JOB_CONFIG_JSON_ENV_VAR",
     "RAY_NAMESPACE",
     "RAY_RUNTIME_ENV_HOOK",
     "CUDA_VISIBLE_DEVICES",
+    "PYTHONWARNINGS",
+    "VLLM_API_KEY",
 )
 
 
@@ -129,11 +132,15 @@ def _rank_environment(node: Node) -> dict[str, str]:
     return env | {"RAYGANG_CPU_RANKS": "1", "RAYGANG_SPIN_S": "0.001", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+
 def last_cause(log: Path) -> str:
     """The last error that a log names (`SomeError: why`), else its last line."""
     try:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        lines = [_COLOR.sub("", line) for line in log.read_text(errors="replace").splitlines() if line.strip()]
     except OSError as e:
         return f"no log: {e.strerror}"
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exit)\b.*", line)]
-    return (errors or lines or ["it wrote nothing"])[-1].strip()
+    told = [line for line in lines if not line.endswith("Remaining processes will be killed.")]
+    return (errors or told or ["it wrote nothing"])[-1].strip()

@@ -51,24 +51,26 @@ def _belongs(process: psutil.Process, mark: str, sessions: set[int], since: floa
     return os.getsid(process.pid) in sessions and not environment.get("PATH")
 
 
-def end(mark: str, leaders: Iterable[int], *, since: float, deadline_s: float = 20) -> list[int]:
-    """Kill the run's processes and remove the shared memory that they had mapped.
+def end(
+    mark: str, leaders: Iterable[int], *, since: float, segments: Iterable[Path] = (), deadline_s: float = 20
+) -> list[int]:
+    """Kill the run's processes and remove the shared memory that they had mapped, and those segments.
 
     Looks again until none is left: a process can start another while the list is read. Returns the pids that are
     still alive at the deadline (none, but for processes in an uninterruptible wait).
     """
     until = time.monotonic() + deadline_s
     leaders = tuple(leaders)
-    segments: set[Path] = set()
+    mapped = set(segments)
     while processes := of_run(mark, leaders, since=since):
-        segments |= shared_memory(processes)
+        mapped |= shared_memory(processes)
         for process in processes:
             with contextlib.suppress(*_GONE):
                 process.kill()
         psutil.wait_procs(processes, timeout=0.5)
         if time.monotonic() > until:
             return [p.pid for p in processes if p.is_running()]
-    for segment in segments:
+    for segment in mapped:
         segment.unlink(missing_ok=True)
     return []
 

@@ -40,7 +40,7 @@ class Supervisor:
         _adopt_orphans()
         # The guard has no mark, and leads a session that the run does not own: it has to outlive them.
         self._guard = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "raygang.local._guard", str(self.run.path)),
+            *(sys.executable, "-m", "raygang.local._guard", self.run.to_json()),
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
@@ -94,6 +94,8 @@ class Supervisor:
 
     def _update(self, *, leaders: tuple[int, ...] | None = None, url: str | None = None) -> None:
         self.run = replace(self.run, leaders=leaders or self.run.leaders, url=url or self.run.url)
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.write(self.run.to_json().encode() + b"\n")
         self.run.write()
 
 

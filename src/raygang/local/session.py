@@ -22,6 +22,7 @@ from raygang.spec import UserError
 HEAD_DEADLINE_S = 90
 DRIVER_GRACE_S = 15  # the driver keeps the deadline itself; this much later it is taken as hung
 POLL_S = 0.1
+HEALTH_S = 5.0  # between looks at the endpoint, and for an answer
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Session:
     @property
     def url(self) -> str:
         """The OpenAI API's base URL."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._request.host, self._request.host)
-        return f"http://{host}:{self._request.port}/v1"
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._request.host, self._request.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._request.port}/v1"
 
     async def __aenter__(self) -> Session:
         _network.check_port(self._request.host, self._request.port)
@@ -117,11 +118,45 @@ class Session:
         self.say("endpoint", "ready", self.url)
 
     async def watch(self) -> None:
-        """Return only by raising: a node's process ended.
+        """Tell when the endpoint is lost and when it is back. Returns only by raising.
 
         Raises:
-            UserError: which node, and the last error in its log.
+            UserError: a node's process ended, or the endpoint was lost for as long as a start may take.
         """
+        watches = {asyncio.ensure_future(self._until_node_ends()), asyncio.ensure_future(self._until_lost())}
+        try:
+            done, _ = await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()
+        finally:
+            for watch in watches:
+                watch.cancel()
+
+    async def _until_lost(self) -> None:
+        """Serve starts a gang anew whose rank died; that takes as long as a start, or never comes to an end."""
+        lost: float | None = None
+        async with httpx.AsyncClient(timeout=HEALTH_S, trust_env=False) as client:
+            while True:
+                await asyncio.sleep(HEALTH_S)
+                trouble = await self._trouble(client)
+                now = time.monotonic()
+                if trouble is None and lost is not None:
+                    self.say("endpoint", "ready", f"again, after {now - lost:.0f} s")
+                    lost = None
+                elif trouble and lost is None:
+                    lost = now
+                    self.say("endpoint", "lost", f"/health: {trouble}; Ray starts the gang anew")
+                elif lost is not None and now - lost > self._request.start_timeout_s:
+                    limit = f"{self._request.start_timeout_s:.0f} s (limits.start_timeout)"
+                    raise self._failed(f"the gang did not come back in {limit}; /health: {trouble}")
+
+    async def _trouble(self, client: httpx.AsyncClient) -> str | None:
+        try:
+            answer = await client.get(f"{self.url.removesuffix('/v1')}/health")
+        except httpx.TransportError as e:
+            return type(e).__name__
+        return None if answer.status_code == httpx.codes.OK else f"HTTP {answer.status_code}"
+
+    async def _until_node_ends(self) -> None:
         ended = {asyncio.ensure_future(p.wait()): i for i, p in enumerate(self._nodes)}
         try:
             done, _ = await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
@@ -176,7 +211,7 @@ class Session:
         )
         assert driver.stdin is not None
         driver.stdin.write(job.to_json().encode() + b"\n")
-        waits = {asyncio.ensure_future(self._follow(driver)), asyncio.ensure_future(self.watch())}
+        waits = {asyncio.ensure_future(self._follow(driver)), asyncio.ensure_future(self._until_node_ends())}
         left = request.start_timeout_s - (time.monotonic() - self._began) + DRIVER_GRACE_S
         try:
             done, _ = await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -198,7 +233,17 @@ class Session:
             else:
                 self._tell(event)
         if await driver.wait() != 0:
-            raise self._failed(cause or _nodes.last_cause(self._cluster.paths.logs / "driver.log"))
+            raise self._failed(
+                self._port_trouble() or cause or _nodes.last_cause(self._cluster.paths.logs / "driver.log")
+            )
+
+    def _port_trouble(self) -> str | None:
+        """Somebody took the endpoint's port while the gang was starting."""
+        try:
+            _network.check_port(self._request.host, self._request.port)
+        except UserError as e:
+            return e.message
+        return None
 
     def _by_node(self, event: Event) -> Event:
         """Ray names nodes by address, people by number."""
@@ -210,12 +255,15 @@ class Session:
     async def _until_answering(self) -> None:
         """The proxy learns of the replica a moment after Serve calls the application running."""
         async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+            answer = "nothing"
             for _ in range(150):
                 with contextlib.suppress(httpx.TransportError):
-                    if (await client.get(f"{self.url}/models")).status_code == 200:
+                    status = (await client.get(f"{self.url}/models")).status_code
+                    if status in (httpx.codes.OK, httpx.codes.UNAUTHORIZED):  # 401: the engine wants a key
                         return
+                    answer = f"HTTP {status}"
                 await asyncio.sleep(POLL_S)
-        raise self._failed(f"the application runs, but {self.url} does not answer")
+        raise self._failed(f"the application runs, but {self.url}/models answers {answer}")
 
     def _node_died(self, index: int) -> UserError:
         cause = _nodes.last_cause(self._cluster.paths.node_log(index))

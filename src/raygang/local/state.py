@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -55,19 +55,42 @@ class Run:
     def alive(self) -> bool:
         """Whether the supervisor is there."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            return psutil.Process(self.pid).create_time() == self.created
+            supervisor = psutil.Process(self.pid)
+            # A zombie is over: where process 1 never reaps, as in many containers, it stays one for ever.
+            return supervisor.create_time() == self.created and supervisor.status() != psutil.STATUS_ZOMBIE
         return False
 
     @staticmethod
     def read(path: Path) -> Run:
-        """The run of a state file."""
-        fields = json.loads(path.read_text())
+        """The run of a state file.
+
+        Raises:
+            FileNotFoundError: it ended.
+            UserError: the file is not one of a run's.
+        """
+        try:
+            return Run.from_json(path.read_text())
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, TypeError, KeyError) as e:
+            hint = f"move it away; what that run started has {_processes.MARK} in its environment"
+            raise UserError(f"{path}: is not the state of a run: {e}", hint=hint, exit_code=1) from None
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Run:
+        """The opposite of `to_json`. Raises ValueError, TypeError or KeyError for anything else."""
+        fields = json.loads(text)
         return Run(**{**fields, "leaders": tuple(fields["leaders"])})
 
+    def to_json(self) -> str:
+        """All of it, in one line."""
+        return json.dumps(asdict(self))
+
     def write(self) -> None:
-        """Replace the state file in one step."""
+        """Replace the state file in one step; the cache may have been removed meanwhile."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(asdict(self)))
+        fresh.write_text(self.to_json())
         fresh.replace(self.path)
 
     def processes(self) -> list[psutil.Process]:
@@ -124,9 +147,12 @@ def stop(run: Run, *, deadline_s: float = 40) -> None:
         raise UserError(f"{run.name} (process {run.pid}) is still there after {deadline_s:.0f} s", exit_code=1)
 
 
-def remove(run: Run) -> list[int]:
-    """End what is left of a run and remove its files, but for the logs; returns pids that could not be ended."""
-    left = _processes.end(run.mark, run.leaders, since=run.began)
+def remove(run: Run, segments: Iterable[Path] = ()) -> list[int]:
+    """End what is left of a run and remove its files, but for the logs; returns pids that could not be ended.
+
+    `segments`: shared memory that the run is known to have had, beside what its processes have now.
+    """
+    left = _processes.end(run.mark, run.leaders, since=run.began, segments=segments)
     root, logs = Path(run.root), Path(run.logs)
     _keep_logs(root, logs)
     shutil.rmtree(root, ignore_errors=True)
@@ -140,7 +166,11 @@ def _keep_logs(root: Path, logs: Path) -> None:
     for session in root.glob("*/session_2*"):
         target = logs / f"node-{session.parent.name}"
         if (session / "logs").is_dir() and not session.is_symlink() and not target.exists():
+            logs.mkdir(parents=True, exist_ok=True)
             shutil.move(session / "logs", target)
+    detached = sorted(logs.parent.glob("detached-*"), key=lambda p: p.stat().st_mtime)
+    for old in detached[: -2 * KEPT_LOGS]:  # what it told, and its errors
+        old.unlink(missing_ok=True)
     others = sorted((p for p in logs.parent.glob("*") if p.is_dir() and p != logs), key=lambda p: p.stat().st_mtime)
     for old in others[: -KEPT_LOGS + 1]:
         shutil.rmtree(old, ignore_errors=True)

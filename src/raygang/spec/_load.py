@@ -28,6 +28,8 @@ def load_spec(path: str | Path) -> Spec:
         UserError: the file cannot be read.
     """
     if str(path) == "-":
+        if sys.stdin is None:
+            raise UserError("standard input is closed", hint="name a file")
         return parse_spec(_decode(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>"), file="<stdin>")
     path = Path(path)
     try:
