@@ -54,9 +54,9 @@ def obtain(model: ModelSpec, *, base: Path, cache: Path, dtype: str = "auto", pr
     """
     source, tell = model.source, progress or silent
     if source.kind == "hub":
-        return check_on_disk(snapshot(model, tell), of_hub=True)
+        return check_directory(snapshot(model, tell), of_hub=True)
     if source.kind == "directory":
-        return check_on_disk(_on_disk(model, base)).resolve()
+        return check_directory(_on_disk(model, base)).resolve()
     if dtype not in _CONVERTED:
         what = f"engine.args.dtype: a GGUF model cannot be converted to {dtype!r}"
         raise UserError(what, hint=f"use one of {', '.join(_CONVERTED)}")

@@ -43,6 +43,8 @@ class RefusedError(Exception):
 
 def key_of(node: yaml.Node) -> str:
     """A key as text: JSON, which kubectl makes of it, has no others."""
+    if node.tag == STR and isinstance(node, yaml.ScalarNode):
+        return str(node.value)
     if not isinstance(node, yaml.ScalarNode):
         raise RefusedError(node, "has a key that is a mapping or a list")
     value = scalar(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -21,7 +22,9 @@ _BINARY = {f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("
 def at(data: Any, *path: str | int) -> Any:
     """The value at a path, None where there is none."""
     for part in path:
-        if isinstance(part, int):
+        if type(data) is dict and type(part) is str:  # as a rule; thousands of documents ask millions of times
+            data = data.get(part)
+        elif isinstance(part, int):
             items = sequence(data)
             data = items[part] if 0 <= part < len(items) else None
         else:
@@ -31,7 +34,7 @@ def at(data: Any, *path: str | int) -> Any:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """A mapping; an empty one in place of anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def sequence(value: Any) -> Sequence[Any]:
@@ -61,7 +64,12 @@ def quantity(value: Any) -> Decimal | None:
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    match = _QUANTITY.fullmatch(str(value).strip())
+    return _quantity(str(value).strip()) if isinstance(value, str) or abs(value) < 1e300 else None
+
+
+@lru_cache(maxsize=4096)  # a bundle has few different sizes, and every rule about them asks again
+def _quantity(value: str) -> Decimal | None:
+    match = _QUANTITY.fullmatch(value)
     if match is None:
         return None
     number, suffix = Decimal(match[1]), match[2] or ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
+from raygang.lint._yaml import Tree, read
 from raygang.objects import Group, RayWorkload, at, count, mapping, sequence, text
 
 _SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
@@ -40,11 +39,8 @@ def world_size(workload: RayWorkload) -> int:
     written = text(at(workload.manifest.data, "spec", "serveConfigV2"))
     if written is None or len(written) > 1_000_000:
         return 0
-    try:
-        config = yaml.safe_load(written)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return 0
-    return max((_ranks(args) for args in _engines(config, 0)), default=0)
+    config = next(read(written), None)
+    return max((_ranks(args) for args in _engines(config.data, 0)), default=0) if isinstance(config, Tree) else 0
 
 
 def _ranks(args: Mapping[str, Any]) -> int:

@@ -14,6 +14,7 @@ from raygang.objects import Group, Path, at, count, mapping, quantity, sequence,
 from raygang.objects.fields import digits
 
 SHM = "/dev/shm"
+_KEY = "_containers"  # where a group keeps its own: almost every rule asks for them
 _MIG = re.compile(r"nvidia\.com/mig-\d+g\.\d+gb\Z", re.ASCII)
 
 
@@ -89,6 +90,13 @@ class Container:
 
 def containers(group: Group) -> Iterator[Container]:
     """The containers of a group's pods, then those that run before them."""
+    known: tuple[Container, ...] | None = vars(group).get(_KEY)
+    if known is None:
+        known = vars(group)[_KEY] = tuple(_containers(group))
+    return iter(known)
+
+
+def _containers(group: Group) -> Iterator[Container]:
     for field, init in (("containers", False), ("initContainers", True)):
         for index, data in enumerate(sequence(group.pod.get(field))):
             yield Container(group, mapping(data), group.at("template", "spec", field, index), index, init)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from raygang.lint.model import Case, Found, Report, Rule, Unchecked
 from raygang.lint.rules.pods_view import Container, gpus, label, ray_containers
@@ -37,6 +38,7 @@ class RayImage:
     accelerator: str | None
 
 
+@lru_cache(maxsize=1024)
 def ray_image(image: str | None) -> RayImage | None:
     """What an image's name says; None unless it is one of Ray's own, in whatever registry."""
     name, _, digest = (image or "").partition("@")
