@@ -2,13 +2,15 @@
 
 import json
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from raygang import __version__
-from tests.support.cli import raygang
+from tests.support.cli import COMMAND, raygang
 from tests.support.tiny import make_tiny_llama
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -101,8 +103,6 @@ def test_ray_or_vllm_missing_is_said_with_what_to_install(tmp_path: Path, spec: 
         f"sys.argv = ['raygang', 'run', {str(spec)!r}]\n"
         "from raygang.cli import main; main()\n"
     )
-    import subprocess
-
     done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
     assert "ray is not installed (supported: 2.60.x); vllm is not installed (supported: 0.32.x)" in done.stderr
@@ -120,3 +120,28 @@ def test_nothing_runs_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [("run",), ("walk",), ("run", "x", "--port", "0"), ("plan", "x", "-o", "yaml")])
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert raygang(*arguments, cache=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"), [("-", ()), ("tiny.yaml", ("--once",)), ("tiny.yaml", ("--ask", "Who are you?"))]
+)
+def test_what_the_background_cannot_do_is_refused(tmp_path: Path, spec: str, options: tuple[str, ...]) -> None:
+    done = raygang("run", spec, "--detach", *options, cache=tmp_path)
+    assert done.returncode == 2
+    assert "--detach does not go with" in done.stderr
+
+
+def test_no_such_user_is_a_message(tmp_path: Path, spec: Path) -> None:
+    changed = spec.with_name("nobody.yaml")
+    changed.write_text(spec.read_text().replace("./tiny-llama", "~no-such-user/model"))
+    done = raygang("plan", str(changed), cache=tmp_path)
+    assert done.returncode == 2
+    assert "there is no such user" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_traceback(tmp_path: Path, spec: Path, closed: str) -> None:
+    command = shlex.join([*COMMAND, "plan", str(spec)])
+    done = subprocess.run(["sh", "-c", f"{command} {closed}"], text=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing import shared_memory
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 
 from raygang.local import _processes, state
 from raygang.local._supervisor import Supervisor
+from raygang.spec import UserError
 
 # A run in miniature: a supervisor that starts a child, which starts a grandchild that changes its title as Ray's
 # processes do (the environment is overwritten), maps shared memory and is orphaned.
@@ -153,6 +156,42 @@ def test_what_a_killed_guard_left_is_swept(mini: Mini) -> None:
     assert mini.run.processes()
     assert [r.name for r in state.sweep()] == ["mini"]
     mini.assert_nothing_left()
+
+
+def test_the_guard_needs_no_state_file(mini: Mini, cache: Path) -> None:
+    shutil.rmtree(cache)
+    mini.process.kill()
+    mini.process.wait()
+    until(lambda: not any(p.exists() for p in (Path(mini.run.root), Path(f"/dev/shm/{mini.segment}"))))
+
+
+def test_shared_memory_of_a_process_that_was_killed_before_is_taken_too(mini: Mini) -> None:
+    segments = _processes.shared_memory(mini.run.processes())
+    assert Path(f"/dev/shm/{mini.segment}") in segments
+    mini.orphan.kill()
+    for process in mini.run.processes():
+        process.kill()
+    until(lambda: not mini.run.processes())
+    assert Path(f"/dev/shm/{mini.segment}").exists()
+    assert state.remove(mini.run, segments) == []
+    assert not Path(f"/dev/shm/{mini.segment}").exists()
+
+
+def test_a_supervisor_that_nobody_reaps_is_over(mini: Mini) -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as child:
+        run = replace(mini.run, pid=child.pid, created=psutil.Process(child.pid).create_time())
+        until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        assert not run.alive
+    assert mini.run.alive
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"name": "x"}', "\x00"])
+def test_a_state_file_of_something_else_is_a_message(mini: Mini, text: str) -> None:
+    mini.run.path.with_name("999.json").write_text(text)
+    with pytest.raises(UserError, match=r"999\.json: is not the state of a run") as e:
+        state.runs()
+    assert e.value.exit_code == 1
+    mini.run.path.with_name("999.json").unlink()
 
 
 def test_stop_ends_a_run_from_outside(mini: Mini) -> None:
