@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.engine.conftest import Endpoint, write_spec
-from tests.support.cli import COMMAND, Run, leftovers, raygang, until
+from tests.support.cli import COMMAND, Run, leftovers, ray_processes, raygang, until
 
 READY = ("endpoint", "ready")
 
@@ -68,6 +68,19 @@ def test_a_ray_node_is_killed(spec: Path, cache: Path) -> None:
         assert run.process.returncode == 1
         assert run.process.stderr is not None
         assert "Ray's node 1 ended by itself" in run.process.stderr.read()
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("victim", ["ray::RayWorkerProc", "VLLM::EngineCore", "ray::ServeReplica"])
+def test_a_process_of_the_gang_is_killed(spec: Path, cache: Path, victim: str) -> None:
+    with Run(spec, "--port", "18451", cache=cache) as run:
+        url = run.until_ready()
+        rank = next(p for p in map(psutil.Process, ray_processes()) if victim in " ".join(p.cmdline()))
+        rank.kill()
+        assert "/health" in run.until_stage("endpoint", "lost")["detail"]
+        assert "again" in run.until_stage(*READY)["detail"]
+        assert httpx.get(f"{url}/models", trust_env=False).status_code == 200
+        assert run.end(signal.SIGTERM) == 0
 
 
 @pytest.mark.usefixtures("clean")

@@ -1,4 +1,9 @@
-"""Greedy tokens over several nodes are those of a single vLLM process of the same type."""
+"""Greedy tokens over several nodes are those of a single vLLM process of the same type.
+
+In float32 exactly. In bfloat16 two tokens may be equally likely, and then the sums' order decides, which depends on
+what the scheduler happened to batch: there the first token that differs must be as likely as the reference's, but for
+rounding.
+"""
 
 from pathlib import Path
 
@@ -9,7 +14,7 @@ from raygang.checkpoint import obtain
 from raygang.spec import ModelSource, ModelSpec
 from tests.engine.conftest import Endpoint, write_spec
 from tests.support.cli import Run
-from tests.support.single import single_process_tokens
+from tests.support.single import single_process
 from tests.support.tiny import make_tiny_llama
 
 PROMPTS = [
@@ -17,6 +22,8 @@ PROMPTS = [
     "Water boils at", "Dear Sir or Madam,", "The largest planet is",
 ]  # fmt: skip
 TOKENS = 64
+# Nats. bfloat16 has 8 bits: a logit of 8 to 16 is rounded to multiples of 1/16, one of 16 to 32 to multiples of 1/8.
+ROUNDING = {"float32": 0.0, "bfloat16": 0.25}
 
 
 def tokens_of(endpoint_url: str, model: str) -> list[list[int]]:
@@ -31,8 +38,16 @@ def tokens_of(endpoint_url: str, model: str) -> list[list[int]]:
     return [choice.token_ids for choice in answer.choices]  # type: ignore[attr-defined]
 
 
+def assert_right(found: list[list[int]], model: Path, dtype: str) -> None:
+    expected = single_process(model, dtype, PROMPTS, TOKENS)
+    if not ROUNDING[dtype]:
+        assert found == [e.tokens for e in expected]
+    differences = [e.disagreement(f) for e, f in zip(expected, found, strict=True)]
+    assert max(differences) <= ROUNDING[dtype], differences
+
+
 def test_pipeline_parallel_float32(endpoint: Endpoint) -> None:
-    assert tokens_of(endpoint.url, "tiny") == single_process_tokens(endpoint.path, "float32", PROMPTS, TOKENS)
+    assert_right(tokens_of(endpoint.url, "tiny"), endpoint.path, "float32")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +62,7 @@ def test_tiny(tmp_path: Path, cache: Path, dtype: str, tensor: int, pipeline: in
     spec.write_text(spec.read_text().replace(f"nodes: {{count: {tensor * pipeline},", nodes))
     with Run(spec, "--port", "18441", cache=cache) as run:
         found = tokens_of(run.until_ready(), "answers")
-    assert found == single_process_tokens(model, dtype, PROMPTS, TOKENS)
+    assert_right(found, model, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -56,4 +71,4 @@ def test_smollm2_pipeline_parallel(tmp_path: Path, cache: Path, dtype: str) -> N
     spec = write_spec(tmp_path / "smollm2.yaml", model, dtype=dtype)
     with Run(spec, "--port", "18442", cache=cache) as run:
         found = tokens_of(run.until_ready(), "smollm2")
-    assert found == single_process_tokens(model, dtype, PROMPTS, TOKENS)
+    assert_right(found, model, dtype)

@@ -1,3 +1,4 @@
+import os
 import socket
 
 import pytest
@@ -47,3 +48,13 @@ def test_a_host_that_is_no_address_is_named() -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(UserError, match=r"192\.0\.2\.1"):
         _network.check_port("192.0.2.1", 8000)
+
+
+def test_a_port_of_another_names_its_owner() -> None:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        owner = _network.listener(s.getsockname()[1])
+    assert owner is not None
+    assert owner.pid == os.getpid()
+    assert _network.listener(_network.free_ports(1)[0]) is None

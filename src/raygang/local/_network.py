@@ -63,16 +63,18 @@ def check_port(host: str, port: int) -> None:
         except OSError as e:
             if e.errno != errno.EADDRINUSE:
                 raise UserError(f"--host {host}: {e.strerror}", hint="use an address of this machine") from None
-            taken = f"port {port} on {host} is taken{_by_whom(port)}"
+            owner = listener(port)
+            by = f" by process {owner.pid} ({owner.info['name']})" if owner else ""
+            taken = f"port {port} on {host} is taken{by}"
             raise UserError(taken, hint=f"choose another with --port, for example --port {port + 1}") from None
 
 
-def _by_whom(port: int) -> str:
+def listener(port: int) -> psutil.Process | None:
+    """The process that listens there, where we may see it."""
     for process in psutil.process_iter(["pid", "name"]):
         try:
-            listening = (c.laddr.port for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
-            if port in listening:
-                return f" by process {process.pid} ({process.name()})"
+            if any(c.laddr.port == port for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN):
+                return process
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             continue
-    return ""
+    return None

@@ -238,7 +238,10 @@ class Session:
             )
 
     def _port_trouble(self) -> str | None:
-        """Somebody took the endpoint's port while the gang was starting."""
+        """Somebody else took the endpoint's port while the gang was starting."""
+        owner = _network.listener(self._request.port)
+        if owner in self.run.processes():
+            return None
         try:
             _network.check_port(self._request.host, self._request.port)
         except UserError as e:
