@@ -146,6 +146,12 @@ def lint(
     ] = None,
     kuberay: Annotated[str | None, typer.Option(metavar="VERSION", help="The cluster's KubeRay.")] = None,
     kubernetes: Annotated[str | None, typer.Option(metavar="VERSION", help="The cluster's Kubernetes.")] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Ask the cluster of this kubeconfig context what the options above do not say."
+        ),
+    ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(metavar="RULES", help="Only these: codes, names, topics (GANG); with commas, or repeated."),
@@ -166,8 +172,8 @@ def lint(
     from raygang.cli._lint import Options, run
 
     options = Options(
-        tuple(paths), scheduler, kuberay, kubernetes, tuple(select or ()), tuple(ignore or ()), fail_on.value,
-        output.value, fix, write,
+        tuple(paths), scheduler, kuberay, kubernetes, context, tuple(select or ()), tuple(ignore or ()),
+        fail_on.value, output.value, fix, write,
     )  # fmt: skip
     raise typer.Exit(run(options))
 

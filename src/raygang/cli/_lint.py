@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from raygang import __version__
-from raygang.cli._choice import nearest, wanted
+from raygang.cli._choice import wanted
 from raygang.cli._console import out, print_error
-from raygang.gang import SCHEDULERS, Context
-from raygang.lint import Outcome, Source, Unreadable, lint, rule_of, sources
+from raygang.cli._lint_known import Known, known
+from raygang.lint import Outcome, Source, Unreadable, rule_of, sources
 from raygang.lint.model import ORDER, Severity
 from raygang.lint.report import github_report, json_report, sarif_report, text_report
-from raygang.objects import Version
 from raygang.spec import UserError
 
 FORMS: dict[str, Callable[[Outcome], str]] = {
@@ -35,6 +34,7 @@ class Options:
     scheduler: str | None = None
     kuberay: str | None = None
     kubernetes: str | None = None
+    kubeconfig_context: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: Severity = "error"
@@ -55,13 +55,18 @@ class Linted:
 def run(options: Options) -> int:
     """The exit code: 0 clean, 1 findings at or above `fail_on`, 2 a named file could not be read."""
     _check(options)
-    is_wanted = wanted(options.select, options.ignore)
-    context = context_of(options.scheduler, options.kuberay, options.kubernetes)
-    linted = run_lint(options.paths, context, is_wanted)
+    how = known(
+        wanted(options.select, options.ignore),
+        scheduler=options.scheduler,
+        kuberay=options.kuberay,
+        kubernetes=options.kubernetes,
+        kubeconfig_context=options.kubeconfig_context,
+    )
+    linted = run_lint(options.paths, how)
     if options.fix:
-        return _fix(options, linted, context, is_wanted)
+        return _fix(options, linted, how)
     show(linted, options.output)
-    if options.output != "text" or not is_wanted(rule_of("unreadable").code):  # else it is among the findings
+    if options.output != "text" or not how.wanted(rule_of("unreadable").code):  # else it is among the findings
         for text in linted.missed:
             print_error(UserError(f"{text.name}: {text.why}"))
     return exit_code(linted, options.fail_on)
@@ -77,12 +82,12 @@ def _check(options: Options) -> None:
         )
 
 
-def _fix(options: Options, linted: Linted, context: Context, is_wanted: Callable[[str], bool]) -> int:
+def _fix(options: Options, linted: Linted, how: Known) -> int:
     """The exit code of what remains; 1 too where something can be mended and was not written."""
     from raygang.cli._lint_fix import fix_command
 
     unread = [Unreadable(f.file, f.what) for f in linted.outcome.findings if f.name == "unreadable"]
-    outcome, mended = fix_command([*linted.sources, *unread], context, is_wanted, write=options.write)
+    outcome, mended = fix_command([*linted.sources, *unread], how, write=options.write)
     remains = Linted(outcome, tuple(Source(one.name, one.new) for one in mended), linted.missed)
     with contextlib.nullcontext() if options.output != "text" else contextlib.redirect_stdout(sys.stderr):
         show(remains, options.output)
@@ -90,25 +95,7 @@ def _fix(options: Options, linted: Linted, context: Context, is_wanted: Callable
     return exit_code(remains, options.fail_on) or int(unwritten)
 
 
-def context_of(scheduler: str | None, kuberay: str | None, kubernetes: str | None) -> Context:
-    """What is known of the cluster. Raises UserError for an unknown scheduler and for what is no version."""
-    if scheduler is not None and scheduler not in SCHEDULERS:
-        near = nearest(scheduler, SCHEDULERS)
-        hint = f"did you mean {near}?" if near else f"allowed: {', '.join(SCHEDULERS)}"
-        raise UserError(f"--scheduler {scheduler}: there is no such scheduler", hint=hint)
-    return Context(scheduler, _version("--kuberay", kuberay), _version("--kubernetes", kubernetes))
-
-
-def _version(option: str, text: str | None) -> Version | None:
-    if text is None:
-        return None
-    try:
-        return Version.parse(text)
-    except ValueError as e:
-        raise UserError(f"{option} {text}: is no version", hint=f"write {e}") from None
-
-
-def run_lint(paths: Iterable[str], context: Context, is_wanted: Callable[[str], bool]) -> Linted:
+def run_lint(paths: Iterable[str], how: Known) -> Linted:
     """Lint files, directories and standard input as one bundle; each file once, however often it is named."""
     named = list(paths)
     texts: dict[Path, Source | Unreadable] = {}
@@ -117,7 +104,7 @@ def run_lint(paths: Iterable[str], context: Context, is_wanted: Callable[[str], 
     read = tuple(text for text in texts.values() if isinstance(text, Source))
     given = {"<stdin>", *(str(Path(name)) for name in named), *named}
     missed = tuple(text for text in texts.values() if isinstance(text, Unreadable) and text.name in given)
-    return Linted(lint(texts.values(), context, wanted=is_wanted), read, missed)
+    return Linted(how.lint(texts.values()), read, missed)
 
 
 def show(linted: Linted, output: str) -> None:

@@ -11,30 +11,28 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
 from raygang.cli._console import err, out
-from raygang.gang import Context
-from raygang.lint import Outcome, Source, Unreadable, lint
+from raygang.cli._lint_known import Known
+from raygang.lint import Outcome, Source, Unreadable
 from raygang.lint._edits_write import write as write_file
-from raygang.lint.fix import Fixed, fix
+from raygang.lint.fix import Fixed
 
 STDIN = "<stdin>"
 _COLOURS = (("---", "bold"), ("+++", "bold"), ("@@", "cyan"), ("-", "red"), ("+", "green"))
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def fix_command(
-    texts: Sequence[Source | Unreadable], context: Context, is_wanted: Callable[[str], bool], *, write: bool
-) -> tuple[Outcome, list[Fixed]]:
+def fix_command(texts: Sequence[Source | Unreadable], how: Known, *, write: bool) -> tuple[Outcome, list[Fixed]]:
     """Show or write what can be mended. Gives what would remain, and what became of each text.
 
     Raises:
         UserError: a file cannot be written, or has changed since it was read.
     """
-    mended = fix(texts, context, wanted=is_wanted)
+    mended = how.fix(texts)
     for one in mended:
         if write and one.name == STDIN:
             _plain(one.new)
@@ -45,7 +43,7 @@ def fix_command(
     _say(mended, write=write)
     after = [Source(one.name, one.new) for one in mended]
     missed = [text for text in texts if isinstance(text, Unreadable)]
-    return lint([*after, *missed], context, wanted=is_wanted), mended
+    return how.lint([*after, *missed]), mended
 
 
 def diff(one: Fixed) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from raygang.gang import Context
 from raygang.lint._edits_apply import Target, Text
@@ -58,7 +59,11 @@ class _Work:
 
 
 def fix(
-    texts: Iterable[Source | Unreadable], context: Context | None = None, *, wanted: Wanted = lambda code: True
+    texts: Iterable[Source | Unreadable],
+    context: Context | None = None,
+    *,
+    wanted: Wanted = lambda code: True,
+    there: Sequence[Mapping[str, Any]] = (),
 ) -> list[Fixed]:
     """Everything mended that rules are certain about, until nothing is left to mend. Nothing is written.
 
@@ -66,6 +71,7 @@ def fix(
         texts: what to read, linted as one bundle; of texts that could not be read nothing is returned.
         context: what is known of the cluster.
         wanted: whether a rule's code was asked for.
+        there: objects that the cluster has already.
     """
     works = [_Work(text.text, Text(text, 0)) for text in texts if isinstance(text, Source)]
     open_findings: list[Finding] = []
@@ -74,7 +80,7 @@ def fix(
         for work in works:
             work.text = Text(Source(work.text.source.name, work.text.source.text.removeprefix(_BOM)), first)
             first += len(work.text.read.documents)
-        outcome = lint([work.text.source for work in works], context, wanted=wanted)
+        outcome = lint([work.text.source for work in works], context, wanted=wanted, there=there)
         open_findings = [finding for finding in outcome.findings if finding.fix]
         if not sum(_round(work, open_findings) for work in works):
             break
