@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs.transcripts import DOCS, PAGES, agrees, files, lay_out, output, transcripts
 
+ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parents[1] / "lint" / "cases"
 
 
@@ -20,6 +21,13 @@ def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
     for one in found:
         real = output(one.command, tmp_path)
         assert agrees(one.shown, real), f"$ {one.command}\n{real}\n(python -m tests.docs.transcripts writes it anew)"
+
+
+def test_the_readme_shows_what_the_linter_says() -> None:
+    found = [one for one in transcripts((ROOT / "README.md").read_text()) if one.command.startswith("raygang lint ")]
+    assert found
+    for one in found:
+        assert agrees(one.shown, output(one.command, ROOT))
 
 
 @pytest.mark.parametrize(("name", "case"), [("seed.yaml", "seed-manifest.yaml"), ("mended.yaml", "seed-mended.yaml")])
