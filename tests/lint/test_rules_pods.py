@@ -93,3 +93,25 @@ def test_what_a_namespace_allows_is_not_guessed() -> None:
 def test_units_of_other_programs_are_rewritten() -> None:
     (finding,) = of("RES005", CONTAINER + "resources: {limits: {memory: 32GB}, requests: {memory: null}}\n")
     assert [fix.value for fix in finding.fix] == ["32G"]
+
+
+@pytest.mark.parametrize("name", ["MY_PLAIN", "RAY_ADDRESS", "NVIDIA_VISIBLE_DEVICES", "HF_TOKEN", "RAY_CLUSTER_NAME"])
+def test_no_finding_repeats_the_value_of_a_variable(name: str) -> None:
+    entry = f"{{name: {name}, value: 'https://user:hunter2-hunter2@host'}}"
+    found = outcome(CONTAINER + f"env: [{entry}, {entry.replace('host', 'other')}]\n").findings
+    assert found
+    assert not any("hunter2" in words for f in found for words in (f.what, f.because, f.write))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("Llama 3.3\\t70B", "llama-3-3-70b"),
+        ("70b", "ray-70b"),
+        ("\\u0001\\u0002", "ray-cluster"),
+        ("X" * 90, "x" * 47),
+    ],
+)
+def test_a_name_that_is_not_taken_has_one_that_is_beside_it(name: str, write: str) -> None:
+    (found,) = of("RAY013", f'kind: RayService\nmetadata: {{name: "{name}"}}\n')
+    assert found.write == f"write {write}"

@@ -85,12 +85,17 @@ def opt_in_false(workload: RayWorkload) -> Iterator[Cause]:
         )
 
 
+def these_pods(workload: RayWorkload) -> str:
+    """The workload's pods, in words."""
+    return "this one pod" if workload.pods == 1 else f"these {workload.pods} pods"
+
+
 def opt_in_missing(workload: RayWorkload, scheduler: str) -> Cause:
     """The label that these integrations wait for."""
     return Cause(
         "gang-label-missing",
         LABELS,
-        f"{scheduler} would schedule these {workload.pods} pods one by one: KubeRay makes a gang only of what carries "
+        f"{scheduler} would schedule {these_pods(workload)} one by one: KubeRay makes a gang only of what carries "
         f"the label {OPT_IN}",
         f'add the label {OPT_IN}: "true" to the {workload.kind}',
         fix=(Change("set", (*LABELS, OPT_IN), "true"),),
@@ -102,7 +107,7 @@ def not_told(workload: RayWorkload, scheduler: str, flag: str, then: str, path: 
     return Cause(
         "schedulername-only",
         path,
-        f"{scheduler} would schedule these {workload.pods} pods one by one: nothing tells KubeRay to use {scheduler} "
+        f"{scheduler} would schedule {these_pods(workload)} one by one: nothing tells KubeRay to use {scheduler} "
         f"(operator flag --batch-scheduler={flag}), so {then}",
         f"start KubeRay's operator with {operator_flag(flag)}, and say so here with --scheduler",
     )
@@ -110,7 +115,7 @@ def not_told(workload: RayWorkload, scheduler: str, flag: str, then: str, path: 
 
 def too_old(workload: RayWorkload, context: Context, what: str, since: Version) -> Cause:
     """KubeRay's version does not know it yet."""
-    why = f"KubeRay {context.kuberay} does not know {what}: these {workload.pods} pods are scheduled one by one"
+    why = f"KubeRay {context.kuberay} does not know {what}: nobody schedules {these_pods(workload)} together"
     advice = f"use KubeRay {since.major}.{since.minor} or later, or another scheduler"
     return Cause("kuberay-too-old", LABELS, why, advice)
 

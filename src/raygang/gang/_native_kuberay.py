@@ -59,6 +59,6 @@ def _refused(workload: RayWorkload, context: Context) -> Iterator[Cause]:
 
 
 def _nothing(workload: RayWorkload) -> Cause:
-    why = f"the default scheduler takes these {workload.pods} pods one by one: nothing puts them into a PodGroup"
+    why = f"the default scheduler takes {kuberay.these_pods(workload)} one by one: nothing puts them into a PodGroup"
     advice = "write a PodGroup and set spec.schedulingGroup of the pods, for example with `raygang render`"
     return Cause("podgroup-missing", workload.groups[0].path, why, advice)

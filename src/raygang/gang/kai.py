@@ -154,7 +154,7 @@ def _refused(workload: RayWorkload) -> Iterator[Cause]:
 
 def _absent(workload: RayWorkload, bundle: Bundle) -> Cause:
     path = next(kuberay.scheduler_names(workload, SCHEDULER)).path
-    why = f"no scheduler named {SCHEDULER} runs in the cluster: these {workload.pods} pods stay pending for ever"
+    why = f"no scheduler named {SCHEDULER} runs in the cluster: {kuberay.these_pods(workload)} will be pending for ever"
     return Cause("scheduler-mismatch", path, why, "install KAI, or ask for the scheduler that the cluster has")
 
 

@@ -67,7 +67,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     assumes = () if runs else ("Kueue runs in the cluster, with its integration of this kind",)
     misplaced = tuple(_misplaced_topology(workload))
     if runs is False:
-        why = f"no Kueue runs in the cluster: these {workload.pods} pods are scheduled one by one"
+        why = f"no Kueue runs in the cluster: nobody schedules {kuberay.these_pods(workload)} together"
         path = next((sign.path for sign in signs(workload, bundle)), kuberay.LABELS)
         advice = "install Kueue, or ask for the scheduler that the cluster has"
         return Verdict(NAME, None, (Cause("scheduler-mismatch", path, why, advice), *misplaced))

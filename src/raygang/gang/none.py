@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from raygang.gang._kuberay import these_pods
 from raygang.gang.model import Cause, Context, Request, Sign, Verdict, largest
 from raygang.gang.state import Explanation, State, by_pods
 from raygang.objects import Bundle, RayWorkload
@@ -26,7 +27,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     if workload.pods <= 1:
         return Verdict(NAME, None)
     why = (
-        f"these {workload.pods} pods are scheduled one by one: where not all fit, those that run hold their GPUs for "
+        f"nobody schedules {these_pods(workload)} together: where not all fit, those that run hold their GPUs for "
         "nothing"
     )
     advice = "use a gang scheduler: `scheduler` in the specification, or the labels of the one that the cluster has"

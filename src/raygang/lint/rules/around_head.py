@@ -19,10 +19,10 @@ def _grafana(case: Case) -> Report:
     grafana = head.variable(_GRAFANA) if head else None
     if head is None or grafana is None or grafana.value == "DISABLED" or head.data.get("envFrom"):
         return
-    missing = [] if head.variable(_PROMETHEUS) else [f"{_PROMETHEUS}, which is http://localhost:9090 then"]
+    missing = [] if head.variable(_PROMETHEUS) else [f"{_PROMETHEUS} (http://localhost:9090 is asked then)"]
     inside = grafana.value is not None and any(part in grafana.value for part in _IN_CLUSTER)
     if inside and not head.variable(_FRAME):
-        missing.append(f"{_FRAME}, so that browsers are sent to an address inside the cluster")
+        missing.append(f"{_FRAME} (browsers are sent to an address inside the cluster then)")
     if missing:
         yield Found(grafana.path, f"{_GRAFANA} is set without {' and without '.join(missing)}")
 

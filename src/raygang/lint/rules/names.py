@@ -32,15 +32,19 @@ def _name(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
             yield Found(("metadata",), f"the {manifest.kind} has no name", "write metadata.name")
     elif not _LABEL_1035.match(name):
         why = "small letters, digits and hyphens, with a letter first and no hyphen last"
-        yield Found(path, f"the name {name} has another form than KubeRay takes: {why}", f"write {_lowered(name)}")
+        yield Found(
+            path, f"the name {name} has another form than KubeRay takes: {why}", f"write {_lowered(name, longest)}"
+        )
     elif len(name) > longest:
         what = f"the name {name} has {len(name)} letters, and a {manifest.kind} may have {longest}"
         yield Found(path, what, f"shorten it by {len(name) - longest}")
 
 
-def _lowered(name: str) -> str:
-    found = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return found if found[:1].isalpha() else f"ray-{found}"
+def _lowered(name: str, longest: int) -> str:
+    """A name that is taken and has what can be kept of another one."""
+    kept = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    found = kept if kept[:1].isalpha() else f"ray-{kept or 'cluster'}"
+    return found[:longest].strip("-")
 
 
 def _twice(manifest: Manifest, bundle: Bundle, context: Context) -> Report:

@@ -55,8 +55,7 @@ def _ray_address(case: Case) -> Report:
     for container in ray_containers(case):
         env = container.variable("RAY_ADDRESS")
         if env is not None:
-            shown = f" to {env.value}" if env.value else ""
-            yield Found((*env.path, "name"), f"RAY_ADDRESS of {label(container.group)} is set by hand{shown}")
+            yield Found((*env.path, "name"), f"RAY_ADDRESS of {label(container.group)} is set by hand")
 
 
 def _visible_devices(case: Case) -> Report:
@@ -64,7 +63,7 @@ def _visible_devices(case: Case) -> Report:
         env = container.variable("NVIDIA_VISIBLE_DEVICES")
         if env is None or env.value is None or env.value.strip().lower() in _NOT_GPUS:
             continue
-        what = f"NVIDIA_VISIBLE_DEVICES is {env.value} in the container {container.name}"
+        what = f"NVIDIA_VISIBLE_DEVICES is set in the container {container.name}"
         if gpus(container):
             write = "remove it: the device plugin sets it"
             yield Found((*env.path, "value"), what, write)

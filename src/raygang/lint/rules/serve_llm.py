@@ -46,7 +46,7 @@ def _image(case: Case) -> Report:
 
 def _without_vllm(case: Case, reason: str, severity: Severity | None) -> Iterator[Found]:
     told = ray_of(case)
-    tag = f"{told}-pyXYZ-cuXYZ" if told and told >= _LLM_SINCE else "2.60.0-py311-cu128"
+    tag = f"{told}-pyXYZ-cuXYZ" if told and told >= _LLM_SINCE else "VERSION-pyXYZ-cuXYZ of a newer Ray"
     for container in ray_containers(case):
         image = ray_image(container.image)
         ours = severity is None or gpus(container) > 0 or container.group.head
