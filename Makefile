@@ -1,7 +1,7 @@
 # `make demo` runs the main job, `make test` passes the tests; both set up what they need first.
 BIN := .venv/bin
 
-.PHONY: demo test test-fast test-engine check docs bench setup clean
+.PHONY: demo samples test test-fast test-engine check docs bench setup clean
 
 demo: setup ## a model over two Ray nodes on this machine, and a question answered
 	$(BIN)/raygang run examples/smollm2.yaml --ask "What is the capital of France?"
@@ -17,7 +17,10 @@ check: setup ## format, lint, types, layer rule
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test-fast: setup ## everything that needs no engine, with coverage
+samples: setup
+	@tools/samples.sh
+
+test-fast: setup samples ## everything that needs no engine, with coverage
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q
 	$(BIN)/coverage combine -q
