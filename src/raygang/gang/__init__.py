@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from raygang.gang import _kuberay as kuberay
 from raygang.gang import coscheduling, kai, kueue, native, none, queues, volcano, yunikorn
@@ -12,7 +13,10 @@ from raygang.gang.model import Cause, Change, Context, Entry, Request, Scheduler
 from raygang.gang.operator import clashes, informed, operator_of
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, RayWorkload
-from raygang.plan import Gang, Plan
+from raygang.plan import Gang
+
+if TYPE_CHECKING:
+    from raygang.plan import Plan
 
 SCHEDULERS: dict[str, Scheduler] = {
     module.NAME: module for module in (volcano, kueue, yunikorn, kai, coscheduling, native, none)

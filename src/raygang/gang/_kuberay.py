@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raygang.gang.model import Cause, Change, Context, Severity, Sign
 from raygang.objects import Group, Manifest, Path, RayWorkload, Version, count
-from raygang.spec import Spec, SpecError
+from raygang.spec import SpecError
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 FIRST = Version(1, 3)  # --batch-scheduler
 COMMON_SINCE = Version(1, 5)  # RayJobs have a gang of their own, schedulerName of scheduler-plugins, hosts are counted

@@ -8,6 +8,7 @@ replicas as written.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_coscheduling
 from raygang.gang import _kuberay as kuberay
@@ -15,7 +16,9 @@ from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, ga
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Group, Manifest, RayWorkload, Version, at, count
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "coscheduling"
 FLAG = "scheduler-plugins"

@@ -6,6 +6,7 @@ a topology.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_kueue
 from raygang.gang import _kuberay as kuberay
@@ -14,7 +15,9 @@ from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Ver
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, RayWorkload, count
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "kueue"
 DOMAIN = "kueue.x-k8s.io"

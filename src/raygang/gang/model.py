@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 Severity = Literal["error", "warning", "info"]
 

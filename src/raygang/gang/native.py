@@ -9,7 +9,7 @@ the template, and KubeRay 1.7's own integration knows v1alpha2 only (_native_kub
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raygang.gang import _explain_native, _native_kuberay
 from raygang.gang import _kuberay as kuberay
@@ -17,7 +17,9 @@ from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, ga
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version, at, count
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "native"
 GROUP = "scheduling.k8s.io"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from raygang.gang._kuberay import these_pods
 from raygang.gang.model import Cause, Context, Request, Sign, Verdict, largest
 from raygang.gang.state import Explanation, State, by_pods
 from raygang.objects import Bundle, RayWorkload
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "none"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_volcano
 from raygang.gang import _kuberay as kuberay
@@ -16,7 +17,9 @@ from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Ver
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Manifest, RayWorkload, Version, at, count, text
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "volcano"
 SCHEDULER = "volcano"

@@ -9,6 +9,7 @@ after the placeholders' time-out the pods are scheduled one by one (gang_schedul
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_yunikorn
 from raygang.gang import _kuberay as kuberay
@@ -17,7 +18,9 @@ from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Ver
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Group, RayWorkload, at, text
 from raygang.plan import Gang
-from raygang.spec import Spec
+
+if TYPE_CHECKING:
+    from raygang.spec import Spec
 
 NAME = "yunikorn"
 SCHEDULER = "yunikorn"

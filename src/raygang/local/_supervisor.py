@@ -40,7 +40,7 @@ class Supervisor:
         _adopt_orphans()
         # The guard has no mark, and leads a session that the run does not own: it has to outlive them.
         self._guard = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "raygang.local._guard", self.run.to_json()),
+            *(sys.executable, "-m", state.GUARD, self.run.to_json()),
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,
         )

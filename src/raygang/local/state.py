@@ -19,6 +19,7 @@ from raygang.local import _paths, _processes
 from raygang.spec import UserError
 
 KEPT_LOGS = 5  # runs whose logs stay
+GUARD = "raygang.local._guard"  # the module that ends a run
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ class Run:
             supervisor = psutil.Process(self.pid)
             # A zombie is over: where process 1 never reaps, as in many containers, it stays one for ever.
             return supervisor.create_time() == self.created and supervisor.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    @property
+    def guarded(self) -> bool:
+        """Whether its guard is at work: it knows shared memory that nobody else can find any more."""
+        for process in psutil.process_iter(["cmdline"]):
+            *_, module, told = ["", "", *(process.info["cmdline"] or ())]
+            if module == GUARD and self.mark in told:
+                return True
         return False
 
     @staticmethod
@@ -139,9 +149,9 @@ def stop(run: Run, *, deadline_s: float = 40) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(run.pid, signal.SIGTERM)
     until = time.monotonic() + deadline_s
-    while run.alive and time.monotonic() < until:
+    while (run.alive or run.guarded) and time.monotonic() < until:
         time.sleep(0.05)
-    if not run.alive and run.path.exists():
+    if not run.alive and not run.guarded and run.path.exists():
         remove(run)
     if run.path.exists():
         raise UserError(f"{run.name} (process {run.pid}) is still there after {deadline_s:.0f} s", exit_code=1)

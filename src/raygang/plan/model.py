@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from raygang.checkpoint import Checkpoint
-from raygang.spec import Spec
+if TYPE_CHECKING:
+    from raygang.checkpoint import Checkpoint
+    from raygang.spec import Spec
 
 
 @dataclass(frozen=True)
