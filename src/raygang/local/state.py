@@ -65,8 +65,8 @@ class Run:
     def guarded(self) -> bool:
         """Whether its guard is at work: it knows shared memory that nobody else can find any more."""
         for process in psutil.process_iter(["cmdline"]):
-            *_, module, told = ["", "", *(process.info["cmdline"] or ())]
-            if module == GUARD and self.mark in told:
+            command: list[str] = process.info["cmdline"] or []
+            if GUARD in command and self.mark in command[-1]:
                 return True
         return False
 
