@@ -115,3 +115,8 @@ def test_no_finding_repeats_the_value_of_a_variable(name: str) -> None:
 def test_a_name_that_is_not_taken_has_one_that_is_beside_it(name: str, write: str) -> None:
     (found,) = of("RAY013", f'kind: RayService\nmetadata: {{name: "{name}"}}\n')
     assert found.write == f"write {write}"
+
+
+def test_a_capability_that_is_no_text_is_no_crash() -> None:
+    security = "securityContext: {capabilities: {add: [{a: 1}, null, [SYS_ADMIN]]}}\n"
+    assert {f.code for f in outcome(CONTAINER + security).findings} >= {"SCHEMA002"}

@@ -34,7 +34,7 @@ def _container_privileges(container: Container) -> Iterator[tuple[Path, str]]:
     if security.get("privileged") is True:
         yield container.at("securityContext", "privileged"), "a privileged container"
     for index, name in enumerate(sequence(at(security, "capabilities", "add"))):
-        if name not in _BASELINE:
+        if isinstance(name, str) and name not in _BASELINE:
             yield container.at("securityContext", "capabilities", "add", index), f"the capability {name}"
     for index, port in enumerate(sequence(container.data.get("ports"))):
         if at(port, "hostPort"):
