@@ -19,6 +19,13 @@ MODEL = {
     "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 128256, "dtype": "bfloat16",
 }  # fmt: skip
 IMAGE = "registry.example.com/llm@sha256:" + "0" * 64
+_SRIOV = {"resource": "openshift.io/rail0", "networks": ["ray/rail0", "rail1"], "interface": "eth0"}
+FABRICS: list[dict[str, Any]] = [
+    {"type": "auto"}, {"type": "tcp", "interface": "eth0"}, {"type": "efa", "resource_count": 32}, {"type": "gke-rdma"},
+    {"type": "infiniband", "resource": "rdma/ib", "hcas": ["mlx5_0", "mlx5_1:1"], "interface": "eth0"},
+    {"type": "aks-infiniband", "resource": "rdma/shared_ib"},
+    {"type": "sriov-roce", **_SRIOV}, {"type": "sriov-infiniband", **_SRIOV},
+]  # fmt: skip
 NEEDED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # scheduler and kubernetes sections that each must have
     "kueue": ({"queue": "gpus"}, {}),
     "kai": ({"queue": "gpus"}, {}),
@@ -95,8 +102,9 @@ def drafts(draw: st.DrawFn) -> Draft:
     model: dict[str, Any] = {"source": "a/b", "revision": "v1"}
     if draw(sometimes):
         model["token"] = {"secret": "hf", "key": "token"}
+    fabric = draw(st.sampled_from(FABRICS))
     parallelism = {"tensor": draw(st.sampled_from([1, 2, 4, 8])), "pipeline": draw(st.integers(1, 6))}
     return Draft(name, {
         "scheduler": scheduler, "kubernetes": kubernetes, "nodes": nodes, "model": model, "parallelism": parallelism,
-        "replicas": draw(st.integers(1, 3)),
+        "replicas": draw(st.integers(1, 3)), "fabric": fabric,
     })  # fmt: skip

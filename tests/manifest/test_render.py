@@ -166,7 +166,9 @@ def test_the_yaml_says_why_and_is_what_is_meant() -> None:
         ({"kubernetes": {"image": None}}, "kubernetes.image: is needed"),
         ({"model": {"source": "demo:smollm2"}}, "model.source: is made into a model directory on this machine"),
         ({"model": {"source": "/m"}}, "kubernetes.model_claim: is needed"),
-        ({"fabric": {"type": "infiniband"}}, "fabric.type: cannot be rendered yet"),
+        ({"fabric": {"type": "infiniband"}}, "fabric.resource: is needed"),
+        ({"fabric": {"type": "sriov-roce", "resource": "a/b"}}, "fabric.networks: is needed"),
+        ({"fabric": {"host_network": True}}, "fabric.host_network: cannot be rendered yet"),
     ],
 )
 def test_what_pods_could_not_do_is_refused(fields: dict[str, Any], message: str) -> None:

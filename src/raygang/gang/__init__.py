@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from raygang.gang import _kuberay as kuberay
 from raygang.gang import coscheduling, kai, kueue, native, none, queues, volcano, yunikorn
 from raygang.gang._jobs import refused_jobs
-from raygang.gang.model import Cause, Change, Context, Entry, Request, Scheduler, Sign, Unseen, Verdict
+from raygang.gang.model import Cause, Change, Context, Request, Scheduler, Sign, Unseen, Verdict
 from raygang.gang.operator import clashes, informed, operator_of
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, RayWorkload
+from raygang.objects import Bundle, Entry, RayWorkload
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_kai
 from raygang.gang import _kuberay as kuberay
-from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.gang.model import Cause, Context, Request, Sign, Verdict, gang_of
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, Group, RayWorkload, Version, at, count
+from raygang.objects import Bundle, Entry, Group, RayWorkload, Version, at, count
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

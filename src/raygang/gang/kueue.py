@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from raygang.gang import _explain_kueue
 from raygang.gang import _kuberay as kuberay
 from raygang.gang._kueue_topology import PREFERRED, REQUIRED, TOGETHER, refused_topology
-from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Verdict, gang_of, largest
+from raygang.gang.model import Cause, Change, Context, Request, Sign, Verdict, gang_of, largest
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, RayWorkload, count
+from raygang.objects import Bundle, Entry, RayWorkload, count
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version
+from raygang.objects import Bundle, Entry, Group, Manifest, Path, RayWorkload, Version
 from raygang.plan import Gang
 
 if TYPE_CHECKING:
@@ -34,15 +34,6 @@ class Context:
     def runs(self, scheduler: str) -> bool | None:
         """Whether the cluster is set up for a scheduler."""
         return None if self.scheduler is None else self.scheduler == scheduler
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A label, annotation or field that asks for something, and why it is there."""
-
-    key: str
-    value: Any
-    why: str
 
 
 @dataclass(frozen=True)

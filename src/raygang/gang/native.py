@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from raygang.gang import _explain_native, _native_kuberay
 from raygang.gang import _kuberay as kuberay
-from raygang.gang.model import Cause, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.gang.model import Cause, Context, Request, Sign, Verdict, gang_of
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, Group, Manifest, Path, RayWorkload, Version, at, count
+from raygang.objects import Bundle, Entry, Group, Manifest, Path, RayWorkload, Version, at, count
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from raygang.gang import _explain_volcano
 from raygang.gang import _kuberay as kuberay
-from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.gang.model import Cause, Change, Context, Request, Sign, Verdict, gang_of
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, Manifest, RayWorkload, Version, at, count, text
+from raygang.objects import Bundle, Entry, Manifest, RayWorkload, Version, at, count, text
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from raygang.gang import _explain_yunikorn
 from raygang.gang import _kuberay as kuberay
 from raygang.gang._task_groups import TASK_GROUPS, task_groups, troubles
-from raygang.gang.model import Cause, Change, Context, Entry, Request, Sign, Verdict, gang_of
+from raygang.gang.model import Cause, Change, Context, Request, Sign, Verdict, gang_of
 from raygang.gang.state import Explanation, State
-from raygang.objects import Bundle, Group, RayWorkload, at, text
+from raygang.objects import Bundle, Entry, Group, RayWorkload, at, text
 from raygang.plan import Gang
 
 if TYPE_CHECKING:

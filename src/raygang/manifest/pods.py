@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from raygang.gang import Entry, Request
+from raygang.fabric import FabricRequest
+from raygang.fabric import request as fabric_request
+from raygang.gang import Request
 from raygang.manifest import names
 from raygang.manifest.app import SERVE_ENVIRONMENT
 from raygang.manifest.model_source import ModelMount
 from raygang.manifest.noted import Noted
 from raygang.manifest.runtime import FILE, MOUNT, PATH
 from raygang.manifest.sizes import GPU, HEAD_CPUS, HEAD_MEMORY, OBJECT_STORE, WorkerSize
+from raygang.objects import Entry
 from raygang.plan import Plan
 
 RAYLET_HEALTH = "/api/local_raylet_healthz"  # Ray 2.9 and later, dashboard/modules/reporter/healthz_agent.py
@@ -24,6 +28,11 @@ _RESTRICTED = {
 def entries(found: tuple[Entry, ...]) -> dict[str, Noted]:
     """Labels, annotations or fields of a scheduler's request, with their reasons."""
     return {entry.key: Noted(entry.value, entry.why) for entry in found}
+
+
+def variables(found: tuple[Entry, ...]) -> list[dict[str, Any]]:
+    """Environment variables with their reasons."""
+    return [{"name": entry.key, "value": Noted(entry.value, entry.why)} for entry in found]
 
 
 def head_group(plan: Plan, request: Request, labels: dict[str, str], runtime: str) -> dict[str, Any]:
@@ -50,14 +59,18 @@ def worker_group(
     plan: Plan, request: Request, labels: dict[str, str], runtime: str, size: WorkerSize, model: ModelMount
 ) -> dict[str, Any]:
     """What all pods of a group of workers have: one node's ranks each. Group name and counts are the caller's."""
+    network = fabric_request(plan.spec)
     gpus = {GPU: Noted(str(size.gpus), "one for each rank of this node")} if size.gpus else {}
-    container = _container(plan, "ray-worker", size.cpus, size.memory, gpus)
+    container = _container(plan, "ray-worker", size.cpus, size.memory, {**gpus, **entries(network.resources)})
     container["ports"] = [{"name": "metrics", "containerPort": names.METRICS_PORT}]
-    container["env"] += _rank_environment(plan) + list(model.env)
+    container["env"] += _rank_environment(plan) + variables(network.environment) + list(model.env)
     container["volumeMounts"].append(model.mount)
     container |= _probes()
+    _connect(container, network)
     volumes = [_runtime_volume(runtime), _shared_memory(size.shared_memory), model.volume]
-    template = _template(plan, request, labels, container, volumes)
+    volumes += [volume for volume, _ in network.volumes]
+    annotations = (*request.pod_annotations, *network.pod_annotations)
+    template = _template(plan, replace(request, pod_annotations=annotations), labels, container, volumes)
     _placement(plan, template["spec"], bool(size.gpus))
     return {
         "rayStartParams": {
@@ -67,6 +80,24 @@ def worker_group(
         },
         "template": template,
     }
+
+
+def _connect(container: dict[str, Any], network: FabricRequest) -> None:
+    """What the fabric asks of the container itself."""
+    container["volumeMounts"] += [
+        {"name": volume["name"], "mountPath": path, "readOnly": True} for volume, path in network.volumes
+    ]
+    if network.before_ray:
+        container["args"] = Noted([network.before_ray], "KubeRay runs it before `ray start`, in the same shell")
+    if network.capabilities:
+        lock = Noted({"add": list(network.capabilities)}, "registered memory is locked, beyond the node's limit")
+        container["securityContext"] = {
+            "allowPrivilegeEscalation": False,
+            "capabilities": lock,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+    if network.root:
+        container["securityContext"]["runAsUser"] = Noted(0, "an added capability is effective for root only")
 
 
 def _container(plan: Plan, name: str, cpus: Any, memory: Any, gpus: dict[str, Any]) -> dict[str, Any]:

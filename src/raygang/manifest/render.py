@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from raygang.fabric import request as fabric_request
 from raygang.gang import request
 from raygang.manifest import around, monitoring, names, rayservice
 from raygang.manifest.emit import to_yaml
@@ -16,7 +17,6 @@ from raygang.plan import Plan
 from raygang.spec import Spec
 
 CLUSTER_KINDS = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")  # what stands outside of namespaces
-FABRICS = ("auto", "tcp")
 
 
 def render(plan: Plan) -> Rendered:
@@ -43,6 +43,7 @@ def render(plan: Plan) -> Rendered:
     needs = (
         *rayservice.needs(plan),
         *monitoring.needs(plan),
+        *fabric_request(plan.spec).needs,
         *dict.fromkeys(need for found in asked for need in found.needs),
     )
     return Rendered(tuple(obj for obj, _ in plain), tuple(notes for _, notes in plain), needs)
@@ -70,7 +71,5 @@ def _check(spec: Spec) -> None:
             "is needed: pods run Ray and vLLM from it",
             suggestion="an image with Ray 2.60.0 and vLLM 0.32.0, for example one made from vllm/vllm-openai:v0.32.0",
         )
-    if spec.fabric.type not in FABRICS:
-        raise spec.problem(
-            "fabric.type", "cannot be rendered yet", given=spec.fabric.type, allowed=" or ".join(FABRICS)
-        )
+    if spec.fabric.host_network:
+        raise spec.problem("fabric.host_network", "cannot be rendered yet", given="true", allowed="false")
