@@ -357,7 +357,7 @@ def test_the_command_shows_a_diff_and_writes_nothing(tmp_path: Path) -> None:
     assert shown.exit_code == 1
     assert f"--- {path}\n+++ {path}\n@@" in shown.stdout
     assert "-              nvidia.com/gpu: " in shown.stdout
-    assert "4 findings can be fixed" in shown.stderr
+    assert "5 findings can be fixed" in shown.stderr
     assert "SRV001" in shown.stderr
     assert path.read_text() == SEED.read_text()
 
@@ -368,7 +368,7 @@ def test_the_command_writes_files_and_standard_input(tmp_path: Path) -> None:
     written = run("--fix", "--write", str(path))
     assert path.read_text() == new
     assert written.stdout == ""
-    assert "4 findings fixed" in written.stderr
+    assert "5 findings fixed" in written.stderr
     assert run("--fix", "--write", "-", text=SEED.read_text()).stdout == new
     assert run("--fix", "--write", "-", text=new).stdout == new
     assert json.loads(run("--fix", "--write", "-o", "json", str(path)).stdout)["version"] == 1

@@ -120,3 +120,21 @@ def test_a_name_that_is_not_taken_has_one_that_is_beside_it(name: str, write: st
 def test_a_capability_that_is_no_text_is_no_crash() -> None:
     security = "securityContext: {capabilities: {add: [{a: 1}, null, [SYS_ADMIN]]}}\n"
     assert {f.code for f in outcome(CONTAINER + security).findings} >= {"SCHEMA002"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("hostNetwork: true", "DNS001"),
+        ("hostNetwork: true, dnsPolicy: ClusterFirst", "DNS001"),
+        ("hostNetwork: true, dnsPolicy: Default", "DNS001"),
+        ("hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet", None),
+        ("hostNetwork: true, dnsPolicy: None, dnsConfig: {nameservers: [10.96.0.10]}", None),
+        ("dnsPolicy: Default", "DNS002"),
+        ("dnsPolicy: ClusterFirst", None),
+        ("hostNetwork: false", None),
+    ],
+)
+def test_workers_find_the_head_by_its_name(spec: str, code: str | None) -> None:
+    found = outcome(f"kind: RayCluster\nspec:\n  workerGroupSpecs:\n  - template:\n      spec: {{{spec}}}\n").findings
+    assert {f.code for f in found if f.code.startswith("DNS")} == ({code} if code else set())

@@ -25,6 +25,7 @@ FAULTS = [
     ("      resources: '{\"custom_resource\": 1}'", "RAY001"),  # ray start exits with 2
     ("          image: rayproject/ray:2.9.0-gpu", "SRV017"),
     ('              nvidia.com/gpu: "1"', "ENG017"),  # four pods with one GPU each; blamed on the limits above
+    ("        dnsPolicy: Default", "DNS001"),  # the head is not found by its name
     ("          - name: NCCL_SOCKET_IFNAME", "ENG002"),  # no VLLM_HOST_IP; blamed on the worker's environment
     ("  rayVersion: '2.9.0'", "VER001"),
     ("          - name: RAY_DEDUP_LOGS", "OBS002"),  # read by drivers only
@@ -62,7 +63,7 @@ def test_what_the_cluster_runs_decides_about_the_gang() -> None:
 def test_fixing_leaves_only_what_needs_a_decision() -> None:
     (fixed,) = fix([Source("seed.yaml", SEED)], Context("volcano", Version(1, 6)))
     left = {finding.code for finding in found(fixed.new, Context("volcano", Version(1, 6)))}
-    assert {"GANG001", "RES001", "RAY001", "RAY004"} & left == set()
+    assert {"DNS001", "GANG001", "RES001", "RAY001", "RAY004"} & left == set()
     assert left == {"SRV001", "VER001", "SRV017", "OBS001", "RES007", "RAY015", "ENG017", "ENG002", "OBS002"}
 
 

@@ -77,10 +77,21 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     own = _own_group(workload, bundle)
     if own is not None:
         return _brought(workload, own, causes, known=context.scheduler is not None)
+    if runs is False and context.scheduler in ("none", "native"):
+        return Verdict(NAME, None, (_nowhere(workload), *causes))
     named = next(kuberay.scheduler_names(workload, SCHEDULER), None)
     then = "Volcano makes a group with minMember 1" if named else "the default scheduler takes them"
     path = named.path if named else kuberay.LABELS
     return Verdict(NAME, None, (kuberay.not_told(workload, "Volcano", NAME, then, path), *causes))
+
+
+def _nowhere(workload: RayWorkload) -> Cause:
+    named = next(kuberay.scheduler_names(workload, SCHEDULER), None)
+    pods = kuberay.these_pods(workload)
+    then = f"{pods} will be pending for ever" if named else f"nobody schedules {pods} together"
+    why = f"this asks Volcano for a gang, and no Volcano runs in the cluster: {then}"
+    advice = "install Volcano, or ask the scheduler that the cluster has (`raygang render` writes it for each)"
+    return Cause("schedulername-only", named.path if named else kuberay.LABELS, why, advice)
 
 
 def explain(state: State) -> Explanation:

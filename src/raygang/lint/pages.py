@@ -11,6 +11,7 @@ from raygang.lint.registry import RULES
 TOPICS: dict[str, str] = {
     "AUTO": "Autoscaling",
     "BUN": "Objects beside the workload",
+    "DNS": "Names in the pods' network",
     "ENG": "The engine",
     "GANG": "Gang scheduling",
     "HEAD": "The head",

@@ -46,6 +46,19 @@ def _bundles(case: Case) -> Report:
             yield from _first(engine, offered)
 
 
+def _several_gpus(case: Case) -> Report:
+    for engine in engines(case):
+        if not engine.llm.builder or engine.llm.engine.get("distributed_executor_backend", "ray") != "ray":
+            continue
+        for index, bundle in enumerate(engine.own_bundles):
+            gpus = bundle.get("GPU", 0)
+            if gpus > 1:
+                what = f"a bundle of {engine.llm.name} has {gpus:g} GPUs, and vLLM takes one bundle for each rank"
+                write = f"write {engine.ranks} bundles of one GPU each, or bundle_per_worker: {{CPU: 1, GPU: 1}}"
+                yield Found(_where(engine, index), what, write)
+                break
+
+
 def _first(engine: Engine, offered: tuple[Node, ...]) -> Report:
     """The replica itself comes on top of the first bundle."""
     bundle = engine.bundles[0]
@@ -166,6 +179,16 @@ RULES = (
         since="Ray 2.44-2.60", source=_RAY,
         bad=model("placement_group_config:\n  bundles:\n  - {GPU: 16}\n"), good=model(_PLACE % "PACK"),
         check=_bundles,
+    ),
+    Rule(
+        code="ENG018", name="bundle-of-several-gpus", severity="error", title="a bundle with more than one GPU",
+        because="the engine refuses the placement group: the replica fails when it starts, again and again",
+        why="With Ray as its executor vLLM puts one rank into each bundle that has a GPU.",
+        write="write a bundle with one GPU for each rank",
+        since="vLLM 0.8-0.32", source="vLLM 0.32 vllm/v1/executor/ray_utils.py:590-597",
+        bad=model("placement_group_config:\n  bundles:\n  - {CPU: 1, GPU: 8}\n  - {CPU: 1, GPU: 8}\n"),
+        good=model(_PLACE % "PACK"),
+        check=_several_gpus,
     ),
     Rule(
         code="ENG007", name="strategy-impossible", severity="error", title="a placement strategy that cannot be met",

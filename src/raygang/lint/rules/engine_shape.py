@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from raygang.lint.model import Case, Found, Report, Rule
-from raygang.lint.rules.pods_view import label
+from raygang.lint.rules.pods_view import gpus, label, ray_container
 from raygang.lint.rules.serve_shape import MANY, Engine, Node, engines, nodes, where
 from raygang.lint.rules.serve_traffic import called
 from raygang.lint.rules.serve_words import model
@@ -95,7 +95,7 @@ def _shape(ranks: int, per_pod: int) -> str:
 def _idle(case: Case) -> Report:
     offered = _offered(case)
     found = serve(case)
-    if offered is None or not found.applications or case.workload.autoscaling:
+    if offered is None or not found.applications or case.workload.autoscaling or not _counts_its_gpus(case):
         return
     if not all(application.builder for application in found.applications):
         return  # what other applications take is not known
@@ -109,6 +109,12 @@ def _idle(case: Case) -> Report:
             return
         used += engine.gpus * most
     yield from _unused(offered, used)
+
+
+def _counts_its_gpus(case: Case) -> bool:
+    """Whether Ray counts the GPUs that the pods hold; where num-gpus says otherwise, RAY005 tells."""
+    held = ((node, ray_container(node.group)) for node in nodes(case))
+    return all(container is None or node.gpus == gpus(container) for node, container in held)
 
 
 def _unused(offered: tuple[list[Node], int], used: float) -> Iterator[Found]:
