@@ -309,3 +309,40 @@ def test_help_does_not_import_the_linter() -> None:
     )
     done = subprocess.run([COMMAND[0], "-c", code], cwd=ROOT, text=True, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# --- odd places
+
+
+def test_a_loop_of_links_and_a_pipe_are_told_and_the_others_are_checked(manifests: Path) -> None:
+    (manifests / "loop.yaml").symlink_to("loop.yaml")
+    os.mkfifo(manifests / "pipe.yaml")
+    done = lint("-o", "json", ".", cwd=manifests)
+    found = json.loads(done.stdout)
+    assert {f["file"] for f in found["findings"] if f["code"] == "TEXT001"} == {"loop.yaml", "pipe.yaml"}
+    assert found["summary"]["files"] >= 4
+
+
+def test_closed_standard_input_and_an_empty_path_are_wrong_usage(manifests: Path) -> None:
+    closed = subprocess.run(
+        ["bash", "-c", f"exec {' '.join(COMMAND)} lint - <&-"],
+        cwd=manifests,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (closed.returncode, "standard input is closed" in closed.stdout) == (2, True), closed.stderr
+    empty = lint("--fix", "--write", "", cwd=manifests)
+    assert (empty.returncode, "an empty path" in empty.stdout + empty.stderr) == (2, True)
+
+
+def test_a_name_cannot_speak_to_the_runner_of_a_pipeline(tmp_path: Path) -> None:
+    done = lint("-o", "github", "nope\n::error file=x::y.yaml", cwd=tmp_path)
+    assert not any(line.startswith("::error file=x") for line in (done.stdout + done.stderr).splitlines())
+
+
+def test_a_patch_for_a_path_that_leads_up_names_the_whole_of_it(manifests: Path) -> None:
+    (manifests / "deep").mkdir()
+    (manifests / "x.yaml").write_text(CLUSTER.replace("image:", "imagePullPolicy: Always\n          image:"))
+    done = lint("--fix", "../error.yaml", "../x.yaml", cwd=manifests / "deep")
+    assert not any(line.startswith(("--- ..", "+++ ..")) for line in done.stdout.splitlines())

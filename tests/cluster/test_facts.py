@@ -110,3 +110,12 @@ def test_a_cluster_that_cannot_be_had_is_an_error_of_the_user(
             cluster_facts(connection)
     assert e.value.exit_code == exit_code
     assert "secret-token" not in str(e.value.message)
+
+
+@pytest.mark.parametrize("raw", [bytes(range(128, 256)), b"", b"- 1\n", b"contexts: [{cluster: a}]\n"])
+def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+    (tmp_path / "config").write_bytes(raw)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    with pytest.raises(UserError, match="is no kubeconfig") as e, connect("x"):
+        pass
+    assert e.value.exit_code == 2

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from raygang.gang import Context
+from raygang.lint import Source, lint
 from raygang.manifest import json_list, render, yaml_documents, yaml_stream
 from raygang.plan import Plan
 from raygang.spec import SpecError
@@ -174,3 +176,17 @@ def test_the_yaml_says_why_and_is_what_is_meant() -> None:
 def test_what_pods_could_not_do_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         render(planned(**fields))
+
+
+@pytest.mark.parametrize("word", ["no", "yes", "on", "y", "null", "0x1f", "1e3", "010", "1_000"])
+def test_words_that_kubectl_reads_as_something_else_are_quoted(word: str) -> None:
+    rendered = render(planned("kueue", scheduler={"queue": word}, kubernetes={"labels": {word: word}}))
+    text = yaml_stream(rendered)
+    assert f"kueue.x-k8s.io/queue-name: '{word}'" in text
+    assert f"    '{word}': '{word}'" in text
+    assert list(yaml.safe_load_all(text)) == list(rendered.objects)
+
+
+def test_the_linter_knows_that_our_own_pods_need_each_other() -> None:
+    outcome = lint([Source("x.yaml", yaml_stream(render(planned())))], Context("none"))
+    assert "GANG026" in {finding.code for finding in outcome.findings}

@@ -43,7 +43,7 @@ def problems(text: str) -> list[str]:
         (GOOD + "limits: {start_timeout: soon}\n", "f.yaml:3:10: limits.start_timeout: must be a duration such as \"90s\", \"30m\" or \"1h30m\", not 'soon'"),
         (GOOD + "limits: {start_timeout: 0}\n", "f.yaml:3:10: limits.start_timeout: must be a duration above zero and below three years, not 0"),
         (GOOD + "scheduler: {type: vulcano}\n", "f.yaml:3:13: scheduler.type: is none of the allowed values, not 'vulcano'; did you mean volcano?"),
-        ("name: My_Model\nmodel: {source: 'demo:smollm2'}\n", "f.yaml:1:1: name: must be lower-case letters, digits and -, and no - at either end, not 'My_Model'"),
+        ("name: My_Model\nmodel: {source: 'demo:smollm2'}\n", "f.yaml:1:1: name: must be lower-case letters, digits and -, and no - at either end, and a letter first, not 'My_Model'"),
         (f"name: {'a' * 41}\nmodel: {{source: 'demo:smollm2'}}\n", "f.yaml:1:1: name: must be at most 40 characters (this has 41), not 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"),
         ("name: x\nmodel: {source: llama}\n", "f.yaml:2:9: model.source: must be demo:smollm2, a directory (./model or /models/x), a .gguf file, or a Hugging Face id (org/name), not 'llama'"),
         ("name: x\nmodel: {source: 'demo:smolm2'}\n", "f.yaml:2:9: model.source: must be a demo model: demo:smollm2, not 'demo:smolm2'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from raygang.cli._lint_known import Known, known
 from raygang.lint import Outcome, Source, Unreadable, rule_of, sources
 from raygang.lint.model import ORDER, Severity
 from raygang.lint.report import github_report, json_report, sarif_report, text_report
+from raygang.lint.report.words import visible
 from raygang.spec import UserError
 
 FORMS: dict[str, Callable[[Outcome], str]] = {
@@ -70,7 +72,7 @@ def run(options: Options) -> int:
     show(linted, options.output)
     if options.output != "text" or not how.wanted(rule_of("unreadable").code):  # else it is among the findings
         for text in linted.missed:
-            print_error(UserError(f"{text.name}: {text.why}"))
+            print_error(UserError(f"{visible(text.name) or repr(text.name)}: {text.why}"))
     return exit_code(linted, options.fail_on)
 
 
@@ -100,9 +102,9 @@ def _fix(options: Options, linted: Linted, how: Known) -> int:
 def run_lint(paths: Iterable[str], how: Known) -> Linted:
     """Lint files, directories and standard input as one bundle; each file once, however often it is named."""
     named = list(paths)
-    texts: dict[Path, Source | Unreadable] = {}
+    texts: dict[str, Source | Unreadable] = {}
     for text in sources(named):
-        texts.setdefault(Path(text.name).resolve(), text)
+        texts.setdefault(os.path.realpath(text.name), text)
     read = tuple(text for text in texts.values() if isinstance(text, Source))
     given = {"<stdin>", *(str(Path(name)) for name in named), *named}
     missed = tuple(text for text in texts.values() if isinstance(text, Unreadable) and text.name in given)

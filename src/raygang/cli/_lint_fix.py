@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.text import Text
 
@@ -50,7 +51,9 @@ def diff(one: Fixed) -> Iterator[str]:
     """A unified diff, line by line, with the ends that the lines have."""
     old, new = _LINES.findall(one.old), _LINES.findall(one.new)
     name = "stdin" if one.name == STDIN else os.path.relpath(one.name)
-    names = (one.name, one.name) if name.startswith("..") else (f"a/{name}", f"b/{name}")
+    # A path that leads up would lose its first part in `git apply`, and name another file.
+    outside = str(Path.cwd() / one.name)
+    names = (outside, outside) if name.startswith("..") else (f"a/{name}", f"b/{name}")
     for line in difflib.unified_diff(old, new, *names):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 

@@ -19,6 +19,8 @@ def run(path: str, target: str, *, as_json: bool) -> None:
     """Print the objects of a specification, or write them into a directory."""
     if as_json and target != STDOUT:
         raise UserError("--format json goes to standard output only", hint="leave --output away, or --format")
+    if not target:
+        raise UserError("-o: an empty path names no directory", hint="-o - prints all of it")
     plan, _ = make_plan(read_spec(path), weights=False)
     rendered = render(plan)
     if target == STDOUT:

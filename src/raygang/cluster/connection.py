@@ -81,8 +81,9 @@ def connect(context: str | None = None) -> Iterator[Connection]:
     path = Path(os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG).expanduser()
     try:
         config = KubeConfig.from_file(path)
-    except (ConfigError, OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as e:
-        raise UserError(f"{path}: is no kubeconfig: {e}", hint="set KUBECONFIG to one file") from None
+    except (ConfigError, OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as e:
+        why = "its parts are missing" if isinstance(e, KeyError | TypeError | AttributeError) else str(e)
+        raise UserError(f"{path}: is no kubeconfig: {why}", hint="set KUBECONFIG to one file") from None
     try:
         chosen = config.get(context)
         client = Client(chosen, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT)))  # type: ignore[arg-type]  # no default

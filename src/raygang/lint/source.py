@@ -74,14 +74,18 @@ class Read:
 def sources(paths: list[str]) -> Iterator[Source | Unreadable]:
     """The texts of files, of the YAML and JSON files below directories, and of standard input."""
     for name in paths:
-        if name == STDIN:
+        if not name:
+            yield Unreadable(name, "an empty path names no file")
+        elif name == STDIN and sys.stdin is None:
+            yield Unreadable("<stdin>", "standard input is closed")
+        elif name == STDIN:
             yield _decoded("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
         elif FilePath(name).is_dir():
             found = sorted(_below(FilePath(name)))
             if not found:
                 yield Unreadable(name, f"no file below it ends in {', '.join(SUFFIXES)}")
             for path in found:
-                yield _file(path)
+                yield _file(path) if path.is_file() or path.is_symlink() else Unreadable(str(path), "is no file")
         else:
             yield _file(FilePath(name))
 

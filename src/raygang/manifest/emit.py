@@ -10,11 +10,15 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.scalarstring import LiteralScalarString
+from ruamel.yaml.scalarstring import LiteralScalarString, SingleQuotedScalarString
+from yaml.nodes import ScalarNode
+from yaml.resolver import Resolver
 
 from raygang.manifest.model import Rendered
 from raygang.objects import Path
 
+_YAML_1_1, _TEXT = Resolver(), "tag:yaml.org,2002:str"
+_LETTERS = ("y", "Y", "n", "N")  # booleans in Go's reader, and not in Python's
 WIDTH = 4096  # no line is folded: what is long is an expression or encoded
 
 
@@ -54,9 +58,9 @@ def _commented(value: Any, notes: Mapping[Path, str], path: Path) -> Any:
     if isinstance(value, Mapping):
         found = CommentedMap()
         for key, inner in value.items():
-            found[key] = _commented(inner, notes, (*path, key))
+            found[_plain(key)] = _commented(inner, notes, (*path, key))
         for key in value:
-            _note(found, key, notes.get((*path, key)), value[key], _depth(path))
+            _note(found, _plain(key), notes.get((*path, key)), value[key], _depth(path))
         return found
     if isinstance(value, list | tuple):
         items = CommentedSeq(_commented(inner, notes, (*path, i)) for i, inner in enumerate(value))
@@ -66,7 +70,21 @@ def _commented(value: Any, notes: Mapping[Path, str], path: Path) -> Any:
         return items
     if isinstance(value, str) and "\n" in value:
         return LiteralScalarString(value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A text in quotes where YAML 1.1, which kubectl reads, takes it for something else: no, 0x1f, 1:30.
+
+    YAML 1.2, which ruamel writes, would not quote these.
+    """
+    if isinstance(value, str) and (value in _LETTERS or _tag_in_1_1(value) != _TEXT):
+        return SingleQuotedScalarString(value)
     return value
+
+
+def _tag_in_1_1(value: str) -> str:
+    return str(_YAML_1_1.resolve(ScalarNode, value, (True, False)))  # type: ignore[no-untyped-call]
 
 
 def _note(found: CommentedMap, key: Any, why: str | None, value: Any, indent: int) -> None:

@@ -51,7 +51,10 @@ _LABEL_WORDS = "lower-case letters, digits and -, and no - at either end"
 _WORD_WORDS = "letters, digits, -, _ and ., with a letter or digit at either end"
 
 # Names in Kubernetes: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (1.37)
-Name = Annotated[str, Form(_LABEL, _LABEL_WORDS, MAX_NAME, ("smollm2",))]
+Name = Annotated[  # KubeRay names Services by it, which begin with a letter
+    str,
+    Form(r"[a-z]([-a-z0-9]*[a-z0-9])?", f"{_LABEL_WORDS}, and a letter first", MAX_NAME, ("smollm2",)),
+]
 Namespace = Annotated[str, Form(_LABEL, _LABEL_WORDS, 63, ("inference",))]
 ObjectName = Annotated[str, Form(_DOMAIN, "lower-case letters, digits, - and ., with a letter or digit at either end")]
 SecretKey = Annotated[str, Form(r"[-\w.]+", "letters, digits, -, _ and .")]

@@ -58,6 +58,8 @@ def _engines(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
     for key, inner in mapping(value).items():
         if key in ("engine_kwargs", "engine_args") and isinstance(inner, Mapping):
             yield inner
+        elif key == "gang" and isinstance(inner, Mapping):  # of raygang's own application
+            yield {f"{name}_parallel_size": inner.get(name) for name in ("tensor", "pipeline")}
         else:
             yield from _engines(inner, depth + 1)
     for inner in sequence(value):
