@@ -176,3 +176,20 @@ def every_finding() -> list[Finding]:
     from tests.gang.test_effective import ROWS
 
     return [finding for _, manifest, at, _, _ in ROWS for finding in outcome(manifest, at=at).findings]
+
+
+@pytest.mark.parametrize(
+    ("label", "right"),
+    [
+        ("volcano.sh/queue", "volcano.sh/queue-name"),
+        ("kueue.x-k8s.io/queuename", "kueue.x-k8s.io/queue-name"),
+        ("kai.scheduler/queue-name", "kai.scheduler/queue"),
+        ("yunikorn.apache.org/queue_name", "yunikorn.apache.org/queue"),
+        ("volcano.sh/queue-name", None),
+        ("example.com/queue", None),
+    ],
+)
+def test_a_label_that_is_nearly_a_queues_is_told(label: str, right: str | None) -> None:
+    text = f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: x, labels: {{{label}: gpus}}}}\nspec: {{}}\n"
+    found = [f for f in lint([Source("x.yaml", text)]).findings if f.code == "NAME006"]
+    assert [f.write for f in found] == ([f"write {right}: gpus"] if right else [])
