@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from raygang.gang import Context, Gang, effective
+from raygang.gang import SCHEDULERS, Context, Gang, effective
 from raygang.objects import Bundle, ray_workloads
 from tests.gang.manifests import OPT_IN, context, gang, group, operator, ray, template, verdict
 
@@ -435,3 +436,39 @@ def test_the_seed_manifest_gets_no_gang_or_one_in_the_wrong_queue() -> None:
     assert told.gang is not None
     assert (told.gang.size, told.gang.whole, told.gang.queue) == (5, True, None)
     assert [cause.rule for cause in told.causes] == ["queue-as-annotation"]
+
+
+SCHEDULER_LABELS = (
+    {},
+    {"volcano.sh/queue-name": "gpus"},
+    {"yunikorn.apache.org/app-id": "llama"},
+    {"yunikorn.apache.org/app-id": "llama", **OPT_IN},
+    {"kai.scheduler/queue": "gpus"},
+    {"kai.scheduler/topology": "gpus"},
+    {"kueue.x-k8s.io/queue-name": "gpus"},
+    {"kueue.x-k8s.io/priority-class": "high"},
+    OPT_IN,
+)
+
+
+@pytest.mark.parametrize("scheduler", [None, *SCHEDULERS])
+@pytest.mark.parametrize("kuberay", [None, "1.4.0", "1.6.0"])
+@pytest.mark.parametrize("labels", SCHEDULER_LABELS, ids=str)
+def test_one_pod_is_no_pods(labels: dict[str, str], kuberay: str | None, scheduler: str | None) -> None:
+    none: list[Any] = []
+    shared = template(annotations={"kueue.x-k8s.io/podset-group-name": "llama"})
+    written = {"yunikorn.apache.org/task-groups": '[{"name": "headgroup", "minMember": 1, "minResource": {"cpu": 1}}]'}
+    group_of_5 = {**native_group(5), "apiVersion": "scheduling.volcano.sh/v1beta1", "spec": {"minMember": 5}}
+    named = template(annotations={"scheduling.k8s.io/group-name": "llama"}, schedulerName="volcano")
+    manifests = [
+        [ray(labels=labels, groups=none)],
+        [ray(labels=labels, groups=none, head=template(schedulerName="kai-scheduler"))],
+        [ray(labels=labels, groups=none, head=named), group_of_5],
+        [ray(labels=labels, groups=none, head=template(labels={"raygang.dev/gang": "llama"})), native_group(5)],
+        [ray(labels=labels, groups=[group(replicas=1, minReplicas=0, template=shared)], annotations=written)],
+        [ray(labels=labels, groups=[group(replicas=3, minReplicas=1)], cluster={"enableInTreeAutoscaling": True})],
+    ]
+    for manifest in manifests:
+        for cause in verdict(*manifest, at=context(scheduler, kuberay)).causes:
+            found = re.search(r"\b1 (?:pod|group)s\b|only 1 belong\b|one pod (?:one by one|together)", cause.why)
+            assert found is None, cause.why

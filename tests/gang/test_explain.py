@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -157,8 +158,8 @@ CASES: list[tuple[str, str, State, str, str, str]] = [
     ("soft", "yunikorn", state(WAITING, events=yunikorn("GangScheduling", "Application llama resuming as non-gang application (SOFT)")), "style Soft", "event GangScheduling", "gangSchedulingStyle=Hard"),
     ("hard", "yunikorn", state([pod("head", status={"phase": "Failed", "reason": "ResourceReservationTimeout", "message": "Scheduling has timed out due to insufficient resources"})]), "its id is dead", "ResourceReservationTimeout", "app-id"),
     ("a full queue", "yunikorn", state(WAITING, events=yunikorn("Informational", "Request 'u1' does not fit in queue 'root.a' (requested map[vcore:1], available map[])")), "the queue has no room", "event Informational of Pod head", "max"),
-    ("reserving", "yunikorn", state(PLACEHOLDERS), "reserving the gang (1 of 2 placeholders have a place)", "placeholder pods", "nodes"),
-    ("no node fits", "yunikorn", state(PLACEHOLDERS, events=[event("Pod", "tg-llama-workers-b", "Informational", "Unschedulable request 'u2': node(s) had taints (5x); ", new=True)]), "no node fits (1 of 2 placeholders have a place)", "tg-llama-workers-b", "nodes"),
+    ("reserving", "yunikorn", state(PLACEHOLDERS), "reserving the gang (1 of 2 placeholders has a place)", "placeholder pods", "nodes"),
+    ("no node fits", "yunikorn", state(PLACEHOLDERS, events=[event("Pod", "tg-llama-workers-b", "Informational", "Unschedulable request 'u2': node(s) had taints (5x); ", new=True)]), "no node fits (1 of 2 placeholders has a place)", "tg-llama-workers-b", "nodes"),
     ("a queue over its limit", "kai", state(WAITING, [kai(unschedulable("OverLimit", "team quota has reached the allowable limit of GPUs. Limit is 8 GPUs, currently 8 GPUs allocated and workload requested 16 GPUs"))]), "(OverLimit): team quota has reached the allowable limit of GPUs", "schedulingConditions", "limit of the queue"),
     ("over quota", "kai", state(WAITING, [kai(unschedulable("NonPreemptibleOverQuota", "Non-preemptible workload is over quota"))]), "NonPreemptibleOverQuota", "schedulingConditions", "preemptible"),
     ("no queue", "kai", state(WAITING, [kai(unschedulable("QueueDoesNotExist", "Queue 'team' does not exist"))]), "Queue 'team' does not exist", "schedulingConditions", "create the queue"),
@@ -169,16 +170,16 @@ CASES: list[tuple[str, str, State, str, str, str]] = [
     ("too few pods", "coscheduling", state(WAITING, [coscheduling(5)]), "the PodGroup wants 5 pods, and there are 3", "spec.minMember", "never updates it"),
     ("siblings", "coscheduling", state([pod("w0", says=SIBLINGS)], [coscheduling(1)]), SIBLINGS, "Pod w0, condition PodScheduled", "delete the PodGroup"),
     ("a gap", "coscheduling", state([pod("w0", says="resource gap: map[nvidia.com/gpu:8]")], [coscheduling(1)]), "resource gap", "Pod w0", "too small"),
-    ("no scheduler", "coscheduling", state([pod("w0", scheduler="scheduler-plugins-scheduler")], [coscheduling(1)]), "no scheduler has looked at them", "pods of RayCluster llama", "scheduler-plugins-scheduler"),
+    ("no scheduler", "coscheduling", state([pod("w0", scheduler="scheduler-plugins-scheduler")], [coscheduling(1)]), "1 of 1 pod waits, and no scheduler has looked at it", "pods of RayCluster llama", "scheduler-plugins-scheduler"),
     ("no PodGroup", "coscheduling", state([pod("w0", labels={"scheduling.x-k8s.io/pod-group": "llama"})]), "the PodGroup llama, and it is not there", "pods of llama", "KubeRay's log"),
     ("not all fit", "native", state(MEMBERS, [native(status=condition("PodGroupInitiallyScheduled", "False", "Unschedulable", MINIMUM))]), MINIMUM, "condition PodGroupInitiallyScheduled", "nodes"),
     ("not all fit in 1.36", "native", state(MEMBERS, [native(status=condition("PodGroupScheduled", "False", "Unschedulable", MINIMUM))]), MINIMUM, "condition PodGroupScheduled", "nodes"),
     ("too few pods", "native", state(MEMBERS, [native(5)]), "wants 5 pods, and 3 have been made", "minCount", "KubeRay"),
-    ("outside", "native", state([*MEMBERS[:2], pod("w1")], [native()]), "1 of 3 pods are in no PodGroup", "Pod w1, spec.schedulingGroup", "delete these pods"),
+    ("outside", "native", state([*MEMBERS[:2], pod("w1")], [native()]), "1 of 3 pods is in no PodGroup", "Pod w1, spec.schedulingGroup", "delete these pods"),
     ("no PodGroup", "native", state(MEMBERS), "name the PodGroup llama, and it is not there", "spec.schedulingGroup", "create the PodGroup llama"),
     ("once placed, a lost pod waits alone", "native", state([*MEMBERS[:2], pod("w1", says=NO_GPU, spec=GROUPED)], [native(status=condition("PodGroupInitiallyScheduled", "True", "Scheduled"))]), "8 Insufficient nvidia.com/gpu", "Pod w1", "nodes"),
     ("half a gang", "none", state(STUCK), "2 of 3 pods wait; of 2 of them the scheduler says: 0/8 nodes are available: 8 Insufficient nvidia.com/gpu", "Pod w0, condition PodScheduled", "nodes"),
-    ("no scheduler", "none", state([pod("w0", scheduler="volcano")]), "1 of 1 pods wait, and no scheduler has looked", "pods of RayCluster llama", "named volcano"),
+    ("no scheduler", "none", state([pod("w0", scheduler="volcano")]), "1 of 1 pod waits, and no scheduler has looked at it yet", "pods of RayCluster llama", "named volcano"),
     ("suspended", "none", state([], cluster={**CLUSTER, "spec": {"suspend": True}}), "is suspended", "field suspend", "who suspends"),
     ("refused pods", "none", state([], events=[event("RayCluster", "llama", "FailedToCreateHeadPod", "pods is forbidden: violates PodSecurity")]), "KubeRay could not make the pods: pods is forbidden", "event FailedToCreateHeadPod", "mend"),
 ]  # fmt: skip
@@ -231,3 +232,17 @@ def test_broken_objects_are_no_reason_to_fail(scheduler: str) -> None:
     pods = [{"kind": "Pod", "metadata": {"name": 3, "labels": []}, "spec": None, "status": {"conditions": [None]}}]
     found = explain(scheduler, state(pods, broken, [{"regarding": 3, "series": []}, {}]))
     assert found.what
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_one_pod_is_no_pods(scheduler: str) -> None:
+    one = [pod("w0")]
+    tries = [
+        state([pod("w0", "n0")], [kueue(conditions(*ADMITTED))]),
+        state(one, [volcano("Inqueue", minMember=1), coscheduling(2), native(1)]),
+        state([pod("tg-1", "n0"), *one]),
+        state([], [coscheduling(1), native(1)]),
+    ]
+    for tried in tries:
+        what = explain(scheduler, tried).what
+        assert not re.search(r"\b1 [a-z]+s\b|\b1 of \d+ [a-z]+ (?:are|have|wait)\b|\b1 (?:are|have)\b", what), what

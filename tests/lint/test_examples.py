@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from raygang.lint import RULES, Finding, Rule, Severity, Source, lint
 from raygang.lint.model import ORDER
+from raygang.lint.registry import by
+from raygang.lint.rules import TOPICS
 from tests.lint.base import BASES, documents
 
 TEXT_TOPICS = ("TEXT", "IGN")  # their examples are whole texts
@@ -51,6 +55,15 @@ def test_a_rule_says_what_why_what_instead_since_when_and_where_it_is_written(ru
     assert rule.name == rule.name.lower() and " " not in rule.name
 
 
-def test_names_are_there_once() -> None:
-    names = [rule.name for rule in RULES.values()]
-    assert sorted(set(names)) == sorted(names)
+def test_codes_and_names_of_all_rules_are_there_once() -> None:
+    rules = [rule for topic in TOPICS for rule in topic]
+    assert len(rules) == len({rule.code for rule in rules}) == len({rule.name for rule in rules}) == len(RULES)
+
+
+@pytest.mark.parametrize("field", ["code", "name"])
+def test_two_rules_with_the_same_code_or_name_are_refused(field: Literal["code", "name"]) -> None:
+    one, other = RULES["SEC002"], RULES["BUN007"]
+    twin = replace(other, **{field: getattr(one, field)})
+    with pytest.raises(ValueError, match=getattr(one, field)):
+        by(field, (one, twin))
+    assert list(by(field, (one, other)).values()) == [one, other]

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+import yaml
 
 from raygang.lint import RULES, Edit, Finding, Outcome, Source, lint, page
 from raygang.lint.report import github_report, json_report, sarif_report, text_report
@@ -134,6 +135,99 @@ def test_a_value_below_or_above_a_secrets_name_is_not_shown(order: tuple[str, st
     for line in (1, 2):
         shown = "\n".join(text(outcome(replace(FINDING, line=line, end_line=line)), source))
         assert not re.search("paste-it-here|p-i-h", shown)
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["- name: PLAIN", "  value: hunter2"], False),
+        (["- value: hunter2", "  name: PLAIN"], False),
+        (["- {name: PLAIN, value: hunter2}"], False),
+        (['[{"name": "RAY_A", "value": "1"}, {"name": "PLAIN", "value": "hunter2"}]'], False),
+        (["- # why", "  value: hunter2"], False),
+        (["- name: NCCL_DEBUG", "  value: INFO", "- name: PLAIN"], True),
+        (["- {name: VLLM_HOST_IP, value: 10.0.0.1}"], True),
+    ],
+)
+def test_of_variables_only_those_of_the_engine_are_shown_with_their_values(lines: list[str], shown: bool) -> None:
+    number = next(i for i, line in enumerate(lines, start=1) if "value" in line)
+    finding = replace(FINDING, line=number, end_line=number, path="spec.containers[0].env[0].value", column=1)
+    assert any("value" in line for line in text(outcome(finding), Source("a.yaml", "\n".join(lines)))) == shown
+
+
+def test_the_data_of_a_secret_is_not_shown() -> None:
+    source = Source(
+        "a.yaml", "kind: X\na: hunter1\n---\nkind: Secret\ndata:\n  a: hunter2\n  a: hunter2\n--- # next\na: 1\n"
+    )
+    lines = [text(outcome(replace(FINDING, object="", path="", line=n, end_line=n)), source)[1] for n in (2, 6, 7, 9)]
+    assert [line.strip() for line in lines] == ["2 | a: hunter1", "because: it ends", "because: it ends", "9 | a: 1"]
+
+
+FULL_OF_SECRETS = """\
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: hunter}
+spec:
+  serveConfigV2: |
+    applications:
+    - name: llm
+      import_path: ray.serve.llm:build_openai_app
+      runtime_env: PLAIN=hunter2
+      args: [hunter2]
+      deployments: [{name: A, ray_actor_options: {runtime_env: {working_dir: 'git+https://u:hunter2@host'}}}]
+    - other
+  rayClusterConfig:
+    gcsFaultToleranceOptions: {redisAddress: r, redisPassword: {value: 4711}}
+    headGroupSpec:
+      rayStartParams: {redis-password: 4711}
+      template:
+        spec:
+          containers:
+          - name: ray-head
+            args: export PLAIN=hunter2
+            env:
+            - name: PLAIN
+              value: 4711
+            - {name: PLAIN, value: hunter2}
+            - {name: PLAIN, value: hunter2-too}
+            - PLAIN=hunter2
+            - name: VLLM_HOST_IP
+              value: hunter2
+            - name: RAY_ADDRESS
+              value: hunter2
+            - {name: NVIDIA_VISIBLE_DEVICES, value: all}
+    workerGroupSpecs:
+    - groupName: w
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: ray-worker
+            command: [export PLAIN=hunter2]
+            env: PLAIN=hunter2
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: a}
+stringData:
+  plain: hunter2
+  plain: hunter2
+"""
+
+
+@pytest.mark.parametrize("json_form", [False, True])
+def test_no_form_of_report_repeats_what_variables_commands_and_secrets_hold(json_form: bool) -> None:
+    written = FULL_OF_SECRETS
+    if json_form:
+        written = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(yaml.safe_load_all(written))})
+    source = Source("a.yaml", written)
+    found = lint([source])
+    assert {"SCHEMA005", "SCHEMA002", "POD001", "POD003", "POD004", "RAY012", "SRV006", "SRV009"} <= {
+        finding.code for finding in found.findings
+    }
+    forms = [json_report(found), sarif_report(found, "1"), github_report(found), "\n".join(text(found, source))]
+    for form in forms:
+        assert not re.search("hunter2|4711", form)
 
 
 def test_nothing_is_shown_of_a_line_on_which_a_rule_found_a_secret() -> None:

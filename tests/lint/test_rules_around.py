@@ -94,11 +94,15 @@ def budget(spec: str) -> str:
         ("BUN005", beside("ResourceQuota", "{hard: {limits.memory: 2Ti, count/jobs.batch: '1'}}"), None),
         ("BUN005", beside("ResourceQuota", "{hard: {pods: '2'}}", namespace="other"), None),
         ("BUN006", beside("LimitRange", "{limits: [{type: Pod, max: {cpu: '32'}}]}"), "has 64"),
+        ("BUN006", beside("LimitRange", "{limits: [{type: Pod, max: {example.com/nic: '-1', cpu: '-1'}}]}"), "max cpu is -1"),
         ("BUN007", policy("{from: [{podSelector: {}}]}"), None),
         ("BUN007", policy("{from: [{podSelector: {matchLabels: {ray.io/node-type: head}}}]}"), "from the worker group gpus"),
         ("BUN007", policy("{from: [{podSelector: {}}], ports: [{port: 6379}]}"), "on all ports"),
         ("BUN007", policy("{from: [{podSelector: {}}], ports: [{port: 1024, endPort: 65535}]}"), None),
         ("BUN007", policy("{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}"), None),
+        ("BUN007", policy("{from: [{podSelector: {matchLabels: {ray.io/cluster: llama-x1x2x}}}]}"), None),
+        ("BUN007", policy("{from: [{podSelector: {matchLabels: {ray.io/cluster: llama-x1x2x, ray.io/node-type: head}}}]}"), "the worker group gpus"),
+        ("BUN007", policy("{from: [{podSelector: {matchLabels: {app: null}}}]}"), None),
     ],
 )  # fmt: skip
 def test_objects_beside(code: str, fragment: str, says: str | None) -> None:

@@ -145,7 +145,7 @@ PLACE = "placement_group_config:\n  bundle_per_worker: {%s}\n  strategy: %s\n"
         ("SRV002", model(engine="tensor_parallel_size: 16\n") + workers("template: {spec: {resourceClaims: [{name: gpu}]}}\n"), None, ""),
         ("SRV002", model(engine="tensor_parallel_size: 64\n") + cluster("enableInTreeAutoscaling: true\nworkerGroupSpecs: [{maxReplicas: 8}]\n"), None, ""),
         ("SRV002", model(engine="tensor_parallel_size: 8\ndata_parallel_size: 4\n", builder="build_dp_openai_app"), "error", "data_parallel_size 4"),
-        ("ENG003", model(engine="tensor_parallel_size: 4\n") + workers(ONE_GPU), "warning", "more than the 1 GPUs"),
+        ("ENG003", model(engine="tensor_parallel_size: 4\n") + workers(ONE_GPU), "warning", "more than the 1 GPU of a pod"),
         ("ENG003", model(engine="tensor_parallel_size: 4\npipeline_parallel_size: 3\n") + workers(SIX_GPUS), "warning", "no multiple"),
         ("ENG003", model(engine="tensor_parallel_size: 2\npipeline_parallel_size: 6\n") + workers(SIX_GPUS), None, ""),
         ("ENG004", model(engine="tensor_parallel_size: 4\n"), "warning", "12 are idle"),

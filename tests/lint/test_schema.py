@@ -48,7 +48,7 @@ def only(fragment: str, kuberay: str | None = None) -> Finding:
         (HEAD + "    template: null\n", "SCHEMA003", "spec.headGroupSpec", "add template"),
         (CONTAINER + "name: null\n", "SCHEMA003", "spec.headGroupSpec.template.spec.containers[0]", "add name"),
         ("kind: RayCluster\nspec: {autoscalerOptions: {upscalingMode: default}}\n", "SCHEMA004", "spec.autoscalerOptions.upscalingMode", "write Default"),
-        (CONTAINER + "env: [{name: A, value: 1}]\n", "SCHEMA005", "spec.headGroupSpec.template.spec.containers[0].env[0].value", 'put it in quotes: "1"'),
+        (CONTAINER + "env: [{name: A, value: 1}]\n", "SCHEMA005", "spec.headGroupSpec.template.spec.containers[0].env[0].value", "put it in quotes"),
         (CONTAINER + "env: [{name: A, value: on}]\n", "SCHEMA005", "spec.headGroupSpec.template.spec.containers[0].env[0].value", 'put it in quotes: "true"'),
         ("kind: RayCluster\nmetadata: {labels: {a: 1}}\n", "SCHEMA005", "metadata.labels.a", 'put it in quotes: "1"'),
         (HEAD + "    rayStartParams: {block: true}\n", "SCHEMA005", "spec.headGroupSpec.rayStartParams.block", 'put it in quotes: "true"'),

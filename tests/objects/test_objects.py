@@ -139,3 +139,16 @@ def test_any_object_has_a_kind_and_a_name(value: Any) -> None:
         found = Manifest(data)
         assert isinstance(found.kind + found.name + found.group + found.version, str)
         assert found.labels is not None
+
+
+def test_an_object_is_found_by_its_name_and_the_first_of_several_by_its_place() -> None:
+    def thing(namespace: str | None, kind: str = "Secret", **rest: str) -> dict[str, Any]:
+        metadata = {"name": "token"} | ({"namespace": namespace} if namespace else {})
+        return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": rest}
+
+    bundle = Bundle.of([thing("a"), thing("b"), thing(None), thing("a", b="2"), thing("a", "ConfigMap")])
+    assert [m.index for m in bundle.named("", "Secret", "token")] == [0, 1, 2, 3]
+    places = [bundle.get("", "Secret", space, "token") for space in ("a", "b", None, "c")]
+    assert [place and place.index for place in places] == [0, 1, 2, None]
+    assert list(bundle.named("", "Secret", None)) == list(bundle.named("apps", "Secret", "token")) == []
+    assert bundle.get("", "Secret", "a", None) is None

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from raygang.gang.state import Explanation, State, by_pods, condition, message
 from raygang.objects import Manifest, at, count
+from raygang.objects.words import agreed, counted
 
 GROUP = "scheduling.x-k8s.io"
 _LABEL = f"{GROUP}/pod-group"
@@ -50,6 +51,6 @@ def _too_few(state: State, group: Manifest) -> Explanation | None:
     made, minimum = len(state.pods.manifests), count(at(group.data, "spec", "minMember"), 1)
     if made >= minimum:
         return None
-    what = f"the PodGroup wants {minimum} pods, and there are {made}"
+    what = f"the PodGroup wants {counted(minimum, 'pod')}, and there {agreed(made, 'is', 'are')} {made}"
     step = "KubeRay never updates it: delete the PodGroup and the RayCluster, or bring the missing pods back"
     return Explanation(True, what, f"PodGroup {group.name}, spec.minMember", step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from raygang.gang.state import Explanation, State, by_pods, condition, holds, message, no_pods
 from raygang.objects import Manifest, at, count, text
+from raygang.objects.words import agreed, counted
 
 GROUP = "scheduling.k8s.io"
 CONDITIONS = ("PodGroupScheduled", "PodGroupInitiallyScheduled")
@@ -33,7 +34,7 @@ def _outside(state: State) -> Explanation | None:
     out = [pod for pod in state.pods.manifests if _named(pod) is None]
     if not out:
         return None
-    what = f"{len(out)} of {len(state.pods.manifests)} pods are in no PodGroup: the gang lacks them"
+    what = f"{len(out)} of {counted(len(state.pods.manifests), 'pod')} {agreed(len(out), 'is', 'are')} in no PodGroup"
     step = "delete these pods once the admission policy is there: KubeRay makes them anew, and the field is immutable"
     return Explanation(True, what, f"Pod {out[0].name}, spec.schedulingGroup", step)
 
@@ -53,7 +54,7 @@ def _short(state: State, group: Manifest | None) -> Explanation | None:
     minimum = count(at(group.data, "spec", "schedulingPolicy", "gang", "minCount"), 0)
     if made >= minimum:
         return None
-    what = f"the PodGroup wants {minimum} pods, and {made} have been made"
+    what = f"the PodGroup wants {counted(minimum, 'pod')}, and {made} {agreed(made, 'has', 'have')} been made"
     where = f"PodGroup {group.name}, spec.schedulingPolicy.gang.minCount"
     return Explanation(True, what, where, "see why KubeRay makes no more pods, or lower minCount")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from raygang.gang.state import Explanation, State, by_pods, condition, holds, message, no_pods, one_line
 from raygang.objects import Manifest, at, count, text
+from raygang.objects.words import agreed, counted
 
 GROUP = "scheduling.volcano.sh"
 _NO_QUOTA, _NO_ROOM = "queue resource quota insufficient", "resource in cluster is overused"
@@ -38,7 +39,7 @@ def _enqueued(state: State, group: Manifest, where: str) -> Explanation:
         return Explanation(True, what, f"PodGroup {group.name}, condition Unschedulable", step)
     made, minimum = len(state.pods.manifests), count(at(group.data, "spec", "minMember"), 1)
     if made < minimum:
-        what = f"the gang needs {minimum} pods, and {made} have been made"
+        what = f"the gang needs {counted(minimum, 'pod')}, and {made} {agreed(made, 'has', 'have')} been made"
         return Explanation(True, what, f"PodGroup {group.name}, spec.minMember", "see why KubeRay makes no more pods")
     return Explanation(False, "Volcano has admitted the gang and is placing it", where, "wait for the next cycle")
 

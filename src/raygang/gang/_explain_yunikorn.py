@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from raygang.gang.state import Explanation, Said, State, by_pods, no_pods, one_line
 from raygang.objects import Manifest, at, text
+from raygang.objects.words import agreed, counted
 
 TIMED_OUT = "ResourceReservationTimeout"  # a failed pod's reason, pkg/common/constants/constants.go:90
 _DEAD = "Scheduling has timed out"
@@ -93,4 +94,4 @@ def _placeholders(state: State) -> list[Manifest]:
 def _reserved(state: State) -> str:
     made = _placeholders(state)
     placed = sum(pod in state.bound for pod in made)
-    return f" ({placed} of {len(made)} placeholders have a place)" if made else ""
+    return f" ({placed} of {counted(len(made), 'placeholder')} {agreed(placed, 'has', 'have')} a place)" if made else ""

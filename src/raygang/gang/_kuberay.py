@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raygang.gang.model import Cause, Change, Context, Severity, Sign
 from raygang.objects import Group, Manifest, Path, RayWorkload, Version, count
+from raygang.objects.words import agreed, counted
 from raygang.spec import SpecError
 
 if TYPE_CHECKING:
@@ -90,7 +91,23 @@ def opt_in_false(workload: RayWorkload) -> Iterator[Cause]:
 
 def these_pods(workload: RayWorkload) -> str:
     """The workload's pods, in words."""
-    return "this one pod" if workload.pods == 1 else f"these {workload.pods} pods"
+    return agreed(workload.pods, "this one pod", f"these {workload.pods} pods")
+
+
+def one_by_one(workload: RayWorkload) -> str:
+    """How pods are scheduled that are in no gang."""
+    return agreed(workload.pods, "this one pod by itself", f"these {workload.pods} pods one by one")
+
+
+def nobody(workload: RayWorkload) -> str:
+    """That there is no gang, in a clause."""
+    several = f"nobody schedules these {workload.pods} pods together"
+    return agreed(workload.pods, "nobody makes a gang of this one pod", several)
+
+
+def taken(workload: RayWorkload) -> str:
+    """Who schedules them then."""
+    return f"the default scheduler takes {agreed(workload.pods, 'it', 'them')}"
 
 
 def opt_in_missing(workload: RayWorkload, scheduler: str) -> Cause:
@@ -98,7 +115,7 @@ def opt_in_missing(workload: RayWorkload, scheduler: str) -> Cause:
     return Cause(
         "gang-label-missing",
         LABELS,
-        f"{scheduler} would schedule {these_pods(workload)} one by one: KubeRay makes a gang only of what carries "
+        f"{scheduler} would schedule {one_by_one(workload)}: KubeRay makes a gang only of what carries "
         f"the label {OPT_IN}",
         f'add the label {OPT_IN}: "true" to the {workload.kind}',
         fix=(Change("set", (*LABELS, OPT_IN), "true"),),
@@ -110,7 +127,7 @@ def not_told(workload: RayWorkload, scheduler: str, flag: str, then: str, path: 
     return Cause(
         "schedulername-only",
         path,
-        f"{scheduler} would schedule {these_pods(workload)} one by one: nothing tells KubeRay to use {scheduler} "
+        f"{scheduler} would schedule {one_by_one(workload)}: nothing tells KubeRay to use {scheduler} "
         f"(operator flag --batch-scheduler={flag}), so {then}",
         f"start KubeRay's operator with {operator_flag(flag)}, and say so here with --scheduler",
     )
@@ -118,7 +135,7 @@ def not_told(workload: RayWorkload, scheduler: str, flag: str, then: str, path: 
 
 def too_old(workload: RayWorkload, context: Context, what: str, since: Version) -> Cause:
     """KubeRay's version does not know it yet."""
-    why = f"KubeRay {context.kuberay} does not know {what}: nobody schedules {these_pods(workload)} together"
+    why = f"KubeRay {context.kuberay} does not know {what}: {nobody(workload)}"
     advice = f"use KubeRay {since.major}.{since.minor} or later, or another scheduler"
     return Cause("kuberay-too-old", LABELS, why, advice)
 
@@ -133,9 +150,12 @@ def minimum_below_replicas(workload: RayWorkload, group: Group, members: int, wh
     fix = () if elastic or counted else (Change("set", path, wanted),)
     severity: Severity = "warning" if elastic else "error"
     if members <= 0:
-        what = f"none of the {group.pods} pods of {group.name} belongs to the gang: {why}"
+        several = f"none of the {group.pods} pods of {group.name} belongs"
+        who = agreed(group.pods, f"the one pod of {group.name} does not belong", several)
+        what = f"{who} to the gang: {why}"
         return Cause("gang-min-zero", path, what, advice, severity, fix=fix)
-    what = f"of the {group.pods} pods of {group.name} only {members} belong to the gang: {why}"
+    belong = agreed(members, "belongs", "belong")
+    what = f"of the {group.pods} pods of {group.name} only {members} {belong} to the gang: {why}"
     return Cause("gang-min-below-replicas", path, what, advice, severity, fix=fix)
 
 
@@ -194,7 +214,7 @@ def own_minimum(workload: RayWorkload, own: Manifest, minimum: int, path: Path) 
     then = "the gang never forms" if minimum > workload.pods else "half a gang may start"
     why = (
         f"the PodGroup {own.name} has {path[-1]} {minimum}, and the {workload.kind} {workload.name} has "
-        f"{workload.pods} pods: {then}"
+        f"{counted(workload.pods, 'pod')}: {then}"
     )
     fix = (Change("set", path, workload.pods),)
     yield Cause("podgroup-minimum", path, why, f"set {path[-1]} to {workload.pods}", manifest=own, fix=fix)

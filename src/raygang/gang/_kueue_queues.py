@@ -28,7 +28,7 @@ def cluster_queue(
 ) -> Iterator[Cause | Unseen]:
     """Whether the ClusterQueue behind a LocalQueue covers the gang and has room for it."""
     name = text(at(local.data, "spec", "clusterQueue")) or ""
-    found = next((m for m in bundle.find(GROUP, "ClusterQueue") if m.name == name), None)
+    found = next(iter(bundle.named(GROUP, "ClusterQueue", name)), None)
     if found is None:
         yield Unseen("kueue-uncovered-resource", f"the ClusterQueue {name}, which is not among these manifests")
         return
@@ -99,6 +99,10 @@ def placement(workload: RayWorkload, bundle: Bundle) -> Iterator[Cause | Unseen]
 
 def configuration(bundle: Bundle) -> Any:
     """Kueue's Configuration, from its ConfigMap; None where the manifests have none."""
+    return bundle.once(_configuration)
+
+
+def _configuration(bundle: Bundle) -> Any:
     for config_map in bundle.find("", "ConfigMap"):
         for value in mapping(config_map.data.get("data")).values():
             if isinstance(value, str) and CONFIG_GROUP in value:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from raygang.gang.model import Cause
 from raygang.objects import Group, RayWorkload, count
+from raygang.objects.words import agreed
 
 DOMAIN = "kueue.x-k8s.io"
 REQUIRED, PREFERRED = f"{DOMAIN}/podset-required-topology", f"{DOMAIN}/podset-preferred-topology"
@@ -42,7 +43,8 @@ def _together(workload: RayWorkload) -> Iterator[Cause]:
             sets.setdefault(name, []).append(group)
     for name, groups in sets.items():
         if len(groups) != 2:
-            why = f"{len(groups)} groups share {TOGETHER} {name}, and Kueue takes exactly two"
+            who = agreed(len(groups), "one group has", f"{len(groups)} groups share")
+            why = f"{who} {TOGETHER} {name}, and Kueue takes exactly two"
             yield _refused(groups[-1], TOGETHER, why, "give it to the head and one group of workers")
         elif all(_counted(group) != 1 for group in groups):
             why = f"of the two groups with {TOGETHER} {name} none has a single pod, and Kueue refuses that"

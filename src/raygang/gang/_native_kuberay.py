@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from raygang.gang import _kuberay as kuberay
 from raygang.gang.model import Cause, Change, Context, Verdict, gang_of
 from raygang.objects import RayWorkload, Version
+from raygang.objects.words import agreed
 
 NAME = "native"
 SINCE = Version(1, 7)
@@ -59,6 +60,7 @@ def _refused(workload: RayWorkload, context: Context) -> Iterator[Cause]:
 
 
 def _nothing(workload: RayWorkload) -> Cause:
-    why = f"the default scheduler takes {kuberay.these_pods(workload)} one by one: nothing puts them into a PodGroup"
+    them = agreed(workload.pods, "it", "them")
+    why = f"the default scheduler takes {kuberay.one_by_one(workload)}: nothing puts {them} into a PodGroup"
     advice = "write a PodGroup and set spec.schedulingGroup of the pods, for example with `raygang render`"
     return Cause("podgroup-missing", workload.groups[0].path, why, advice)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from raygang.objects import RayWorkload, at, count, sequence, text
+from raygang.objects.words import counted
 
 TASK_GROUPS = "yunikorn.apache.org/task-groups"
 
@@ -36,4 +37,4 @@ def troubles(written: str, workload: RayWorkload) -> Iterator[str]:
     names = task_groups(written)
     for group in workload.groups:
         if group.pods and group.name not in names:
-            yield f"no task group is named {group.name}: its {group.pods} pods are no part of the gang"
+            yield f"no task group is named {group.name}: the gang lacks its {counted(group.pods, 'pod')}"

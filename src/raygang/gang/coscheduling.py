@@ -96,7 +96,7 @@ def _own_group(workload: RayWorkload, bundle: Bundle) -> Manifest | None:
     named = {kuberay.value(group.template_labels(), POD_GROUP) for group in workload.groups}
     if len(named) != 1:
         return None
-    return next((m for m in bundle.find(DOMAIN, "PodGroup") if m.name in named), None)
+    return next(iter(bundle.named(DOMAIN, "PodGroup", named.pop())), None)
 
 
 def _brought(workload: RayWorkload, own: Manifest, causes: tuple[Cause, ...], *, known: bool) -> Verdict:

@@ -15,6 +15,7 @@ from raygang.gang import _kuberay as kuberay
 from raygang.gang.model import Cause, Context, Request, Sign, Verdict, gang_of
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Entry, Group, RayWorkload, Version, at, count
+from raygang.objects.words import agreed
 from raygang.plan import Gang
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     named = all(group.pod.get("schedulerName") == SCHEDULER for group in workload.groups)
     if not named and (runs is False or (runs is None and queue is None)):
         path = next((sign.path for sign in signs(workload, bundle)), kuberay.LABELS)
-        cause = kuberay.not_told(workload, "KAI", FLAG, "the default scheduler takes them", path)
+        cause = kuberay.not_told(workload, "KAI", FLAG, kuberay.taken(workload), path)
         return Verdict(NAME, None, (cause, *causes))
     if named and runs is False:
         return Verdict(NAME, None, (_absent(workload, bundle), *causes))
@@ -164,7 +165,7 @@ def _absent(workload: RayWorkload, bundle: Bundle) -> Cause:
 def _no_queue(workload: RayWorkload) -> Cause:
     why = (
         f"without the label {QUEUE} KAI puts the gang into {DEFAULT_QUEUE}, and where the cluster has no queue of that "
-        f"name all {workload.pods} pods stay pending"
+        f"name {agreed(workload.pods, 'its pod stays', f'all {workload.pods} pods stay')} pending"
     )
     advice = f"add the label {QUEUE} to the {workload.kind}"
     return Cause("kai-queue-missing", kuberay.LABELS, why, advice, "warning")

@@ -14,6 +14,7 @@ from raygang.gang._kueue_topology import PREFERRED, REQUIRED, TOGETHER, refused_
 from raygang.gang.model import Cause, Change, Context, Request, Sign, Verdict, gang_of, largest
 from raygang.gang.state import Explanation, State
 from raygang.objects import Bundle, Entry, RayWorkload, count
+from raygang.objects.words import counted
 from raygang.plan import Gang
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     assumes = () if runs else ("Kueue runs in the cluster, with its integration of this kind",)
     misplaced = tuple(_misplaced_topology(workload))
     if runs is False:
-        why = f"no Kueue runs in the cluster: nobody schedules {kuberay.these_pods(workload)} together"
+        why = f"no Kueue runs in the cluster: {kuberay.nobody(workload)}"
         path = next((sign.path for sign in signs(workload, bundle)), kuberay.LABELS)
         advice = "install Kueue, or ask for the scheduler that the cluster has"
         return Verdict(NAME, None, (Cause("scheduler-mismatch", path, why, advice), *misplaced))
@@ -101,7 +102,7 @@ def _no_queue(workload: RayWorkload) -> Cause:
     return Cause(
         "kueue-queue-missing",
         kuberay.LABELS,
-        f"Kueue leaves this workload alone, and its {workload.pods} pods are scheduled one by one: no label {QUEUE}",
+        f"Kueue leaves this workload alone, and {kuberay.nobody(workload)}: there is no label {QUEUE}",
         f"add the label {QUEUE} with the name of a LocalQueue",
     )
 
@@ -135,10 +136,10 @@ def _versions(workload: RayWorkload) -> Iterator[str]:
 def _counts(workload: RayWorkload) -> Iterator[Cause]:
     """Kueue counts `replicas` as written, 1 where nothing is; KubeRay clamps it, and suspended groups have no pods."""
     for group in workload.groups[1:]:
-        counted = count(group.data.get("replicas"), 1) * group.hosts
-        if counted == group.pods:
+        reserved = count(group.data.get("replicas"), 1) * group.hosts
+        if reserved == group.pods:
             continue
-        why = f"Kueue reserves quota for {counted} pods of {group.name}, and KubeRay makes {group.pods}"
+        why = f"Kueue reserves quota for {counted(reserved, 'pod')} of {group.name}, and KubeRay makes {group.pods}"
         if group.data.get("suspend") is True:
             yield Cause("suspended-group-counted", group.at("suspend"), why, "remove the group", "warning")
         else:

@@ -80,7 +80,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
         why = "not all pods are in the same PodGroup: the gang would be only a part of them"
         return Verdict(NAME, None, (Cause("podgroup-split", _first(workload, bundle), why, _label_advice(workload)),))
     name = names.pop()
-    group = next((m for m in bundle.find(GROUP, "PodGroup") if m.name == name), None)
+    group = next(iter(bundle.named(GROUP, "PodGroup", name)), None)
     if group is None:
         why = f"the pods name the PodGroup {name}, which is not in these manifests: they stay pending until it is there"
         return Verdict(NAME, None, (Cause("podgroup-missing", _first(workload, bundle), why, "add the PodGroup"),))
@@ -100,7 +100,7 @@ def _brought(workload: RayWorkload, bundle: Bundle, group: Manifest, context: Co
     if any(cause.rule == "native-api" for cause in causes) or not 0 < minimum <= whole.size:
         return Verdict(NAME, None, causes)
     assumes = [] if context.runs(NAME) else [f"the API group {GROUP}/{group.version} is served and its gates are on"]
-    if not _bound(bundle) and any("schedulingGroup" not in g.pod for g in workload.groups):
+    if not bundle.once(_bound) and any("schedulingGroup" not in g.pod for g in workload.groups):
         assumes.append(f"the MutatingAdmissionPolicy {POLICY} and its binding are in the cluster (`raygang render`)")
     return Verdict(NAME, Gang(whole.name, whole.members, minimum), causes, tuple(assumes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raygang.gang._kuberay import these_pods
+from raygang.gang._kuberay import nobody
 from raygang.gang.model import Cause, Context, Request, Sign, Verdict, largest
 from raygang.gang.state import Explanation, State, by_pods
 from raygang.objects import Bundle, RayWorkload
@@ -30,10 +30,7 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     """No gang."""
     if workload.pods <= 1:
         return Verdict(NAME, None)
-    why = (
-        f"nobody schedules {these_pods(workload)} together: where not all fit, those that run hold their GPUs for "
-        "nothing"
-    )
+    why = f"{nobody(workload)}: where not all fit, those that run hold their GPUs for nothing"
     advice = "use a gang scheduler: `scheduler` in the specification, or the labels of the one that the cluster has"
     return Verdict(NAME, None, (Cause("no-gang", largest(workload).path, why, advice, "warning"),))
 

@@ -26,12 +26,12 @@ def inspect(workload: RayWorkload, bundle: Bundle, verdict: Verdict) -> Verdict:
 
 def _volcano(workload: RayWorkload, bundle: Bundle, queue: str | None) -> _Seen:
     """Cluster-wide; Volcano makes `default` itself. Its webhook wants the state Open (validate_podgroup.go:102)."""
-    queues = {m.name: m for m in bundle.find(_VOLCANO, "Queue")}
-    found = queues.get(queue or "default")
-    if found is None:
+    named = bundle.named(_VOLCANO, "Queue", queue or "default")
+    if not named:
         if queue is not None:
-            yield from _missing(workload, "Queue", queue, sorted(queues))
+            yield from _missing(workload, "Queue", queue, bundle.once(_volcano_queues))
         return
+    found = named[-1]  # applied last
     phase = text(at(found.data, "status", "state"))
     if phase not in (None, "", "Open"):
         why = f"the queue {found.name} is {phase}, and Volcano's webhook refuses a PodGroup unless it is Open"
@@ -54,16 +54,22 @@ def _capability(workload: RayWorkload, queue: Manifest) -> Iterator[Cause]:
 
 
 def _kai(workload: RayWorkload, bundle: Bundle, queue: str | None) -> _Seen:
-    queues = {m.name for m in bundle.find(_KAI, "Queue")}
-    if queue is not None and queue not in queues:
-        yield from _missing(workload, "Queue", queue, sorted(queues))
+    if queue is not None and not bundle.named(_KAI, "Queue", queue):
+        yield from _missing(workload, "Queue", queue, bundle.once(_kai_queues))
+
+
+def _volcano_queues(bundle: Bundle) -> list[str]:
+    return sorted({m.name for m in bundle.find(_VOLCANO, "Queue")})
+
+
+def _kai_queues(bundle: Bundle) -> list[str]:
+    return sorted({m.name for m in bundle.find(_KAI, "Queue")})
 
 
 def _kueue(workload: RayWorkload, bundle: Bundle, queue: str | None) -> _Seen:
-    queues = [m for m in bundle.find(_kueue_queues.GROUP, "LocalQueue") if _same_namespace(m, workload.manifest)]
-    found = next((m for m in queues if m.name == queue), None)
+    found = _local_queue(bundle, workload.manifest.namespace, queue)
     if found is None:
-        yield from _missing(workload, "LocalQueue", queue or "", sorted(m.name for m in queues))
+        yield from _missing(workload, "LocalQueue", queue or "", _local_queues(bundle, workload.manifest.namespace))
     else:
         yield from _kueue_queues.cluster_queue(workload, bundle, found, needs(workload))
     yield from _kueue_queues.placement(workload, bundle)
@@ -80,8 +86,25 @@ def _missing(workload: RayWorkload, kind: str, name: str, others: list[str]) -> 
     yield Cause("queue-missing", paths[:3], why, advice, "warning")
 
 
-def _same_namespace(queue: Manifest, workload: Manifest) -> bool:
-    return None in (queue.namespace, workload.namespace) or queue.namespace == workload.namespace
+def _local_queue(bundle: Bundle, namespace: str | None, name: str | None) -> Manifest | None:
+    """The first of this name in the workload's namespace; where one of the two says none, it may be the same."""
+    if namespace is None:
+        return next(iter(bundle.named(_kueue_queues.GROUP, "LocalQueue", name)), None)
+    places = (bundle.get(_kueue_queues.GROUP, "LocalQueue", space, name) for space in (namespace, None))
+    return min((m for m in places if m is not None), key=lambda m: m.index, default=None)
+
+
+def _local_queues(bundle: Bundle, namespace: str | None) -> list[str]:
+    spaces = bundle.once(_by_namespace)
+    near = spaces if namespace is None else [space for space in (namespace, None) if space in spaces]
+    return sorted(name for space in near for name in spaces[space])
+
+
+def _by_namespace(bundle: Bundle) -> dict[str | None, list[str]]:
+    found: dict[str | None, list[str]] = {}
+    for manifest in bundle.find(_kueue_queues.GROUP, "LocalQueue"):
+        found.setdefault(manifest.namespace, []).append(manifest.name)
+    return found
 
 
 def needs(workload: RayWorkload) -> dict[str, Decimal]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from raygang.objects import Bundle, Manifest, at, sequence, text
+from raygang.objects.words import agreed, counted
 
 
 @dataclass(frozen=True)
@@ -108,15 +109,17 @@ def by_pods(state: State) -> Explanation:
     if not state.pods.manifests:
         return no_pods(state)
     if not state.waiting:
-        return Explanation(False, f"all {len(state.bound)} pods have a node", _pods_of(state), "nothing: it is placed")
+        who = agreed(len(state.bound), "the one pod has", f"all {len(state.bound)} pods have")
+        return Explanation(False, f"{who} a node", _pods_of(state), "nothing: it is placed")
     words = Counter(words for pod in state.waiting if (words := _unscheduled(pod)))
     running, waiting = len(state.bound), len(state.waiting)
+    some = f"{waiting} of {counted(running + waiting, 'pod')} {agreed(waiting, 'waits', 'wait')}"
     if not words:
-        what = f"{waiting} of {running + waiting} pods wait, and no scheduler has looked at them yet"
+        what = f"{some}, and no scheduler has looked at {agreed(waiting, 'it', 'them')} yet"
         names = ", ".join(sorted({_scheduler(pod) for pod in state.waiting}))
         return Explanation(True, what, _pods_of(state), f"see that a scheduler named {names} runs in the cluster")
     often, count = words.most_common(1)[0]
-    what = f"{waiting} of {running + waiting} pods wait; of {count} of them the scheduler says: {often}"
+    what = f"{some}; of {count} of them the scheduler says: {often}"
     first = next(pod for pod in state.waiting if _unscheduled(pod) == often)
     where = f"Pod {first.name}, condition PodScheduled"
     return Explanation(True, what, where, "free or add nodes that fit, or make the pods smaller")

@@ -80,15 +80,15 @@ def effective(workload: RayWorkload, bundle: Bundle, context: Context) -> Verdic
     if runs is False and context.scheduler in ("none", "native"):
         return Verdict(NAME, None, (_nowhere(workload), *causes))
     named = next(kuberay.scheduler_names(workload, SCHEDULER), None)
-    then = "Volcano makes a group with minMember 1" if named else "the default scheduler takes them"
+    then = "Volcano makes a group with minMember 1" if named else kuberay.taken(workload)
     path = named.path if named else kuberay.LABELS
     return Verdict(NAME, None, (kuberay.not_told(workload, "Volcano", NAME, then, path), *causes))
 
 
 def _nowhere(workload: RayWorkload) -> Cause:
     named = next(kuberay.scheduler_names(workload, SCHEDULER), None)
-    pods = kuberay.these_pods(workload)
-    then = f"{pods} will be pending for ever" if named else f"nobody schedules {pods} together"
+    pending = f"{kuberay.these_pods(workload)} will be pending for ever"
+    then = pending if named else kuberay.nobody(workload)
     why = f"this asks Volcano for a gang, and no Volcano runs in the cluster: {then}"
     advice = "install Volcano, or ask the scheduler that the cluster has (`raygang render` writes it for each)"
     return Cause("schedulername-only", named.path if named else kuberay.LABELS, why, advice)
@@ -126,7 +126,7 @@ def _own_group(workload: RayWorkload, bundle: Bundle) -> Manifest | None:
     named = {kuberay.value(g.template_annotations(), key) for g in workload.groups for key in GROUP_NAMES} - {None}
     if len(named) != 1 or not all(_names_group(workload, index) for index in range(len(workload.groups))):
         return None
-    return next((m for m in bundle.find(POD_GROUPS, "PodGroup") if m.name in named), None)
+    return next(iter(bundle.named(POD_GROUPS, "PodGroup", named.pop())), None)
 
 
 def _names_group(workload: RayWorkload, index: int) -> bool:

@@ -107,7 +107,7 @@ def _unreadable(workload: RayWorkload, context: Context) -> Iterator[Cause]:
             path = group.at("minReplicas")
             why = (
                 f"minReplicas of {group.name} is 0, so KubeRay writes a task group with minMember 0: YuniKorn refuses "
-                f"all task groups, and nobody schedules {kuberay.these_pods(workload)} together"
+                f"all task groups, and {kuberay.nobody(workload)}"
             )
             advice = f"set minReplicas to {wanted}" if wanted else "set minReplicas to 1, or remove the group"
             fix = (Change("set", path, wanted),) if wanted and not workload.autoscaling else ()

@@ -45,6 +45,10 @@ class Text:
     def trees(self) -> list[Tree]:
         return list({id(document.tree): document.tree for document in self.read.documents}.values())
 
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {id(tree): number for number, tree in enumerate(self.trees)}
+
     def document(self, index: int) -> Document | None:
         """The object of an index in the bundle, where it is one of this text."""
         place = index - self.first
@@ -59,7 +63,7 @@ class Text:
 
     def steps(self, document: Document, edits: Iterable[Edit]) -> list[Job]:
         """Edits of an object as steps, each with the document of YAML that it is for."""
-        tree = next(i for i, tree in enumerate(self.trees) if tree is document.tree)
+        tree = self._numbers[id(document.tree)]
         data: Any = document.manifest.data
         found = []
         for edit in edits:

@@ -163,9 +163,14 @@ def _text(run: _Run, read: Read) -> None:
 def _ignored(run: _Run, found: list[Read]) -> tuple[list[Finding], int]:
     """The findings that no comment ignores; comments that ignore nothing, or without a reason, are findings too."""
     comments = {read.source.name: ignores(read.source.text) for read in found}
+    covering: dict[tuple[str, int, str], Ignore] = {}
+    for name, those in comments.items():
+        for ignore in those:
+            for code in ignore.codes:
+                covering.setdefault((name, ignore.covers, code), ignore)
     kept = []
     for finding in run.findings:
-        hit = next((i for i in comments.get(finding.file, ()) if _covers(i, finding)), None)
+        hit = covering.get((finding.file, finding.line, finding.code))
         if hit is None:
             kept.append(finding)
         else:
@@ -175,10 +180,6 @@ def _ignored(run: _Run, found: list[Read]) -> tuple[list[Finding], int]:
     for name, those in comments.items():
         kept += [f for ignore in those for f in _about(name, ignore, active)]
     return kept, ignored
-
-
-def _covers(ignore: Ignore, finding: Finding) -> bool:
-    return finding.code in ignore.codes and finding.line == ignore.covers
 
 
 def _about(file: str, ignore: Ignore, active: set[str]) -> Iterator[Finding]:

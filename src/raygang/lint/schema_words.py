@@ -27,6 +27,8 @@ _WANTED = {
 _OTHER_KINDS = {"rayClusterSpec": "rayClusterConfig", "rayClusterConfig": "rayClusterSpec"}
 _MOST_MEANT = ("containers[]",)  # a field of many places: initContainers and volumes have it as well
 _BOOLS = {"true": True, "false": False}
+_SECRETIVE = ("env", "args", "command")
+_FREE = ("labels", "annotations", "matchLabels", "nodeSelector")  # mappings in which those are names like any other
 _SHOWN = 40  # letters of a value that a message repeats
 
 
@@ -47,6 +49,20 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def repeated(problem: Problem) -> str:
+    """What stands there, as a message repeats it: of what may be a secret its kind only."""
+    value = problem.value
+    if not secret(problem.path) or isinstance(value, bool) or not isinstance(value, str | int | float):
+        return shown(value)
+    return "a text" if isinstance(value, str) else "a number"
+
+
+def secret(path: Path) -> bool:
+    """Whether a secret may stand there: in an environment variable, a command, or a field for a password."""
+    named = any(part in _SECRETIVE and path[i - 1] not in _FREE for i, part in enumerate(path))
+    return named or any("password" in str(part).lower() for part in path)
 
 
 def place(path: Path) -> str:
@@ -133,7 +149,8 @@ def quoted(problem: Problem) -> tuple[str, tuple[Edit, ...]]:
     value = problem.value
     text = shown(value)
     fix = () if isinstance(value, float) else (Edit("set", problem.path, text),)
-    return f'put it in quotes: "{text}"', fix
+    hidden = secret(problem.path) and not isinstance(value, bool)
+    return "put it in quotes" if hidden else f'put it in quotes: "{text}"', fix
 
 
 def _set(problem: Problem, value: Any, how: str) -> tuple[str, tuple[Edit, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -77,6 +77,14 @@ class Bundle:
         """The objects of a kind, in their order."""
         return iter(self.once(_by_kind).get((group, kind), ()))
 
+    def named(self, group: str, kind: str, name: str | None) -> Sequence[Manifest]:
+        """The objects of a kind and a name, in all namespaces, in their order."""
+        return self.once(_by_name).get((group, kind, name), ())
+
+    def get(self, group: str, kind: str, namespace: str | None, name: str | None) -> Manifest | None:
+        """The first object of a kind, a namespace and a name."""
+        return self.once(_by_place).get((group, kind, namespace, name))
+
     def once(self, tell: Callable[[Bundle], T]) -> T:
         """What a function tells of the bundle, asked once: a bundle of thousands has thousands who ask."""
         if tell not in self._known:
@@ -89,4 +97,18 @@ def _by_kind(bundle: Bundle) -> dict[tuple[str, str], list[Manifest]]:
     found: dict[tuple[str, str], list[Manifest]] = {}
     for manifest in bundle.manifests:
         found.setdefault((manifest.group, manifest.kind), []).append(manifest)
+    return found
+
+
+def _by_name(bundle: Bundle) -> dict[tuple[str, str, str | None], list[Manifest]]:
+    found: dict[tuple[str, str, str | None], list[Manifest]] = {}
+    for manifest in bundle.manifests:
+        found.setdefault((manifest.group, manifest.kind, manifest.name), []).append(manifest)
+    return found
+
+
+def _by_place(bundle: Bundle) -> dict[tuple[str, str, str | None, str | None], Manifest]:
+    found: dict[tuple[str, str, str | None, str | None], Manifest] = {}
+    for manifest in bundle.manifests:
+        found.setdefault((manifest.group, manifest.kind, manifest.namespace, manifest.name), manifest)
     return found

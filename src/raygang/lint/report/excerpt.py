@@ -23,6 +23,15 @@ _SECRET = re.compile(
 )
 
 
+_VALUE = re.compile(r"\bvalue[\"']?\s*:")
+_NAME = re.compile(r"\bname[\"']?\s*:\s*[\"']?([\w.-]+)")
+# Variables whose values are switches and addresses; what any other has is its owner's business.
+_SWITCH = re.compile(r"(?:RAY|VLLM|NCCL|CUDA|NVIDIA|UCX|GLOO|TORCH|OMP|HF_HUB|TRANSFORMERS|KUBERAY)_")
+_WHOLE = re.compile(r"\.(env|args|command|runtime_env)(?:\[\d+\])?$")  # where it is a text, it may hold variables
+_DOCUMENT = re.compile(r"---(?:\s|$)")
+_KIND_SECRET = re.compile(r"\bkind[\"']?\s*:\s*[\"']?Secret\b")
+
+
 class Excerpts:
     """The lines of all texts, and those among them that hold a secret."""
 
@@ -40,7 +49,7 @@ class Excerpts:
         if not 0 < finding.line <= len(lines) or (finding.file, finding.line) in self._secret:
             return None
         line, column = lines[finding.line - 1], finding.column - 1
-        if not line.strip() or _hides(lines, finding.line - 1):
+        if not line.strip() or _hides(lines, finding):
             return None
         return _part(line, column)
 
@@ -50,13 +59,39 @@ class Excerpts:
         return self._lines[file]
 
 
-def _hides(lines: list[str], index: int) -> bool:
-    """Whether a line may hold a secret; `value:` belongs to the `name:` of the lines around it."""
-    if _SECRET.search(lines[index]):
+def _hides(lines: list[str], finding: Finding) -> bool:
+    """Whether a finding's line may hold a secret."""
+    index = finding.line - 1
+    if _SECRET.search(lines[index]) or _of_a_secret(lines, finding):
         return True
-    if not lines[index].lstrip(" -").startswith("value:"):
+    whole = _WHOLE.search(finding.path)
+    if whole and not (whole[1] == "env" and _NAME.search(lines[index])):
+        return True
+    if not _VALUE.search(lines[index]):
         return False
-    return any(_SECRET.search(f"{line.strip()}:") for line in lines[max(0, index - 1) : index + 2] if "name:" in line)
+    around = lines[max(0, index - 1) : index + 2]
+    if any(_SECRET.search(f"{line.strip()}:") for line in around if "name:" in line):
+        return True
+    names = _names(lines, index)
+    return not all(map(_SWITCH.match, names)) if names else ".env[" in finding.path
+
+
+def _names(lines: list[str], index: int) -> list[str]:
+    """The names that belong to the values on a line: on it, or else on the one above or below it."""
+    above, below = lines[index - 1] if index else "", lines[index + 1] if index + 1 < len(lines) else ""
+    first = lines[index].lstrip().startswith("-")
+    near = (lines[index], below) if first else (lines[index], above, below)
+    return next((found for line in near if (found := _NAME.findall(line))), [])
+
+
+def _of_a_secret(lines: list[str], finding: Finding) -> bool:
+    """Whether a line may be of the data of a Secret."""
+    if finding.object:
+        return finding.object.startswith("Secret/") and not finding.path.startswith("metadata")
+    index = finding.line - 1
+    start = next((i for i in range(index, -1, -1) if _DOCUMENT.match(lines[i])), 0)
+    stop = next((i for i in range(index + 1, len(lines)) if _DOCUMENT.match(lines[i])), len(lines))
+    return any(_KIND_SECRET.search(line) for line in lines[start:stop])
 
 
 def _part(line: str, column: int) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from raygang.lint.model import ORDER, Finding, Outcome, Severity
+from raygang.objects.words import counted
 
 
 def visible(text: str) -> str:
@@ -12,11 +13,6 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def counted(number: int, word: str) -> str:
-    """A number with its noun: "1 file", "2 files"."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def by_severity(outcome: Outcome) -> dict[Severity, int]:

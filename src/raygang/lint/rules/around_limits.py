@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import takewhile
 from typing import Any
 
 from raygang.gang import Context
 from raygang.lint.model import Found, Report, Rule
-from raygang.lint.rules.around_view import Pods, all_pods, amounts, selects, total
+from raygang.lint.rules.around_labels import Selectors, selects
+from raygang.lint.rules.around_view import Pods, all_pods
 from raygang.lint.rules.pods_view import label
-from raygang.objects import Bundle, Manifest, at, mapping, quantity, ray_workloads, sequence
+from raygang.objects import Bundle, Manifest, at, mapping, quantity, sequence
 
 _LIMITS = "limits."
 _REQUESTS = "requests."
+_DIRECTIONS = (("ingress", "Ingress"), ("egress", "Egress"))
 
 
 def _quota(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
@@ -23,14 +27,14 @@ def _quota(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         or at(manifest.data, "spec", "scopeSelector")
     ):
         return
-    here = [w for w in ray_workloads(bundle) if w.manifest.namespace == manifest.namespace]
+    totals = all_pods(bundle, manifest).totals
     for key, value in mapping(at(manifest.data, "spec", "hard")).items():
-        hard, needed = quantity(value), Decimal(0)
+        hard = quantity(value)
         if hard is None:
             continue
         which = "limits" if key.startswith(_LIMITS) else "requests"
         name = key.removeprefix(_LIMITS).removeprefix(_REQUESTS)
-        needed = sum((total(workload, which).get(name, Decimal(0)) for workload in here), Decimal(0))
+        needed = totals[which].get(name, Decimal(0))
         if needed > hard:
             what = f"{key} is {value}, and the Ray workloads here need {_size(needed, name)}"
             yield Found(("spec", "hard", key), what, f"write at least {_size(needed, name)}")
@@ -49,15 +53,16 @@ def _range(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         most = mapping(at(item, "max"))
         if at(item, "type") not in ("Container", "Pod") or not most:
             continue
-        for pods in all_pods(bundle, manifest).pods:
-            asked = amounts(pods.group, "limits")
-            for name, value in most.items():
-                allowed = quantity(value)
-                if allowed is not None and asked.get(name, Decimal(0)) > allowed and _one(pods, item):
-                    what = f"max {name} is {value}, and a pod of {label(pods.group)} has {_size(asked[name], name)}"
-                    yield Found(
-                        ("spec", "limits", index, "max", name), what, f"write at least {_size(asked[name], name)}"
-                    )
+        for name, value in most.items():
+            for asked, pods in _above(all_pods(bundle, manifest).largest.get(name, ()), quantity(value)):
+                if _one(pods, item):
+                    what = f"max {name} is {value}, and a pod of {label(pods.group)} has {_size(asked, name)}"
+                    yield Found(("spec", "limits", index, "max", name), what, f"write at least {_size(asked, name)}")
+
+
+def _above(largest: Iterable[tuple[Decimal, Pods]], allowed: Decimal | None) -> Iterator[tuple[Decimal, Pods]]:
+    """Those at the front that are above what is allowed."""
+    return takewhile(lambda one: allowed is not None and one[0] > allowed, largest)
 
 
 def _one(pods: Pods, item: Any) -> bool:
@@ -69,46 +74,66 @@ def _policy(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     if manifest.kind != "NetworkPolicy":
         return
     spec = mapping(manifest.data.get("spec"))
-    pods = all_pods(bundle, manifest).pods
-    members = [found for found in pods if selects(spec.get("podSelector") or {}, found.labels)]
-    for name, kind in (("ingress", "Ingress"), ("egress", "Egress")):
-        if not members or not _applies(spec, kind):
+    selector, there = spec.get("podSelector") or {}, all_pods(bundle, manifest)
+    member = next((found for found in there.labelled.having(selector) if selects(selector, found.labels)), None)
+    if member is None:
+        return
+    peers = [peer for peer in there.workloads[member.workload.name] if peer.workload is member.workload]
+    for name, kind in _DIRECTIONS:
+        if not _applies(spec, kind):
             continue
-        rules = [rule for policy in _policies(bundle, manifest, kind) for rule in sequence(policy.get(name))]
-        peers = [peer for peer in pods if peer.workload is members[0].workload]
-        cut = next((peer for peer in peers if not any(_lets(rule, kind, peer) for rule in rules)), None)
+        allowed = bundle.once(_allowed)[manifest.namespace, kind]
+        cut = next((peer for peer in peers if not allowed.lets(peer)), None)
         if cut is not None:
-            way = "from" if kind == "Ingress" else "to"
-            what = (
-                f"pods of the Ray cluster may have no traffic {way} {label(cut.group)} of the same cluster on all ports"
-            )
-            path = ("spec", name) if name in spec else ("spec",)
             side = "from" if kind == "Ingress" else "to"
+            what = f"pods of the Ray cluster may have no traffic {side} {label(cut.group)} of the same cluster on all "
+            path = ("spec", name) if name in spec else ("spec",)
             write = f"add a rule {side} the pods with ray.io/cluster of this cluster, without ports"
-            yield Found(path, what, write)
+            yield Found(path, f"{what}ports", write)
 
 
 def _applies(spec: Mapping[str, Any], kind: str) -> bool:
-    types = spec.get("policyTypes")
+    types = sequence(spec.get("policyTypes"))
     return kind in types if types else kind == "Ingress" or "egress" in spec
 
 
-def _policies(bundle: Bundle, beside: Manifest, kind: str) -> Iterator[Mapping[str, Any]]:
-    """All policies of the namespace: what one of them allows is allowed."""
+@dataclass(frozen=True)
+class _Allowed:
+    """What all policies of a namespace let through together: what one of them allows is allowed.
+
+    Attributes:
+        anyone: whether the traffic with any pod, or with some that cannot be told, on all ports.
+        selectors: the pods whose traffic on all ports.
+    """
+
+    anyone: bool
+    selectors: Selectors
+
+    def lets(self, peer: Pods) -> bool:
+        """Whether the traffic with a pod may go through on all ports."""
+        return self.anyone or self.selectors.may_take(peer.labels)
+
+
+def _allowed(bundle: Bundle) -> dict[tuple[str | None, str], _Allowed]:
+    """By namespace and direction."""
+    rules: dict[tuple[str | None, str], list[Any]] = {}
     for manifest in bundle.manifests:
         spec = mapping(manifest.data.get("spec"))
-        if manifest.kind == "NetworkPolicy" and manifest.namespace == beside.namespace and _applies(spec, kind):
-            yield spec
+        for name, kind in _DIRECTIONS if manifest.kind == "NetworkPolicy" else ():
+            if _applies(spec, kind):
+                rules.setdefault((manifest.namespace, kind), []).extend(sequence(spec.get(name)))
+    return {(space, kind): _of_rules(found, kind) for (space, kind), found in rules.items()}
 
 
-def _lets(rule: Any, kind: str, peer: Pods) -> bool:
-    """Whether a rule may let the traffic with a pod through on all ports; what cannot be told counts as yes."""
-    if sequence(at(rule, "ports")) and not _all_ports(rule):
-        return False
-    peers = at(rule, "from" if kind == "Ingress" else "to")
-    if not peers:
-        return True
-    return any(_may_be(item, peer) for item in sequence(peers))
+def _of_rules(rules: list[Any], kind: str) -> _Allowed:
+    anyone, selectors = False, []
+    for rule in rules:
+        if sequence(at(rule, "ports")) and not _all_ports(rule):
+            continue
+        peers = at(rule, "from" if kind == "Ingress" else "to")
+        anyone = anyone or not peers or any(_elsewhere(item) for item in sequence(peers))
+        selectors += [at(item, "podSelector") or {} for item in sequence(peers)]
+    return _Allowed(anyone, Selectors(selectors))
 
 
 def _all_ports(rule: Any) -> bool:
@@ -122,10 +147,9 @@ def _all_ports(rule: Any) -> bool:
     return False
 
 
-def _may_be(item: Any, peer: Pods) -> bool:
-    if at(item, "ipBlock") is not None or at(item, "namespaceSelector") is not None:
-        return True
-    return selects(at(item, "podSelector") or {}, peer.labels) is not False
+def _elsewhere(item: Any) -> bool:
+    """Whether a peer is told by addresses or namespaces, which may be those of the pods."""
+    return at(item, "ipBlock") is not None or at(item, "namespaceSelector") is not None
 
 
 def _with(text: str) -> str:

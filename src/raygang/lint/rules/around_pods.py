@@ -6,7 +6,8 @@ from typing import Any
 
 from raygang.gang import Context
 from raygang.lint.model import Found, Report, Rule
-from raygang.lint.rules.around_view import CLUSTER, Pods, There, all_pods, selects
+from raygang.lint.rules.around_labels import selects
+from raygang.lint.rules.around_view import CLUSTER, There, all_pods
 from raygang.objects import Bundle, Manifest, RayWorkload, at, mapping, ray_workloads, text
 from raygang.objects.fields import digits
 
@@ -19,10 +20,9 @@ def _service(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         return
     selector = {key: value for key, value in mapping(at(manifest.data, "spec", "selector")).items() if key in _KNOWN}
     there = all_pods(bundle, manifest)
-    pods = there.may_have(selector[CLUSTER]) if CLUSTER in selector else there.pods
     if not selector or not there.pods:
         return
-    if any(selects({"matchLabels": selector}, found.labels) is not False for found in pods):
+    if _may_select(selector, there):
         made = _generated(selector, there)
         if made is None:
             return
@@ -33,15 +33,16 @@ def _service(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
         return
     if CLUSTER in selector and text(selector[CLUSTER]) not in there.workloads:
         return  # of a cluster that is not in the bundle
-    key = next((key for key in selector if all(_differs(key, selector[key], found) for found in there.pods)), None)
+    key = next((key for key in selector if not _may_select({key: selector[key]}, there)), None)
     if key is not None:
-        known = sorted({str(found.labels.get(key)) for found in there.pods if isinstance(found.labels.get(key), str)})
+        known = sorted(value for value in there.labelled.values(key) if isinstance(value, str))
         what = f"no pod has {key}: {selector[key]}" + (f"; there are {', '.join(known)}" if known else "")
         yield Found(("spec", "selector", key), what, severity="warning")
 
 
-def _differs(key: str, value: Any, pods: Pods) -> bool:
-    return selects({"matchLabels": {key: value}}, pods.labels) is False
+def _may_select(labels: dict[str, Any], there: There) -> bool:
+    selector = {"matchLabels": labels}
+    return any(selects(selector, found.labels) is not False for found in there.labelled.may_have(selector))
 
 
 def _generated(selector: dict[str, Any], there: There) -> RayWorkload | None:
@@ -56,18 +57,12 @@ def _budget(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     if manifest.kind != "PodDisruptionBudget":
         return
     spec = mapping(manifest.data.get("spec"))
-    found = [pods for pods in all_pods(bundle, manifest).pods if selects(spec.get("selector"), pods.labels)]
-    members = sum(pods.group.pods for pods in found if not pods.group.head and _has_gpus(pods))
-    matched = sum(pods.group.pods for pods in found)
+    matched, ranks = all_pods(bundle, manifest).count(spec.get("selector"))
     lets = _disruptions(spec, matched)
-    if members > 1 and lets:
+    if ranks > 1 and lets:
         name = "minAvailable" if "minAvailable" in spec else "maxUnavailable"
         what = f"{name} {spec.get(name)} lets {lets} of the {matched} pods be evicted at a time"
         yield Found(("spec", name), what, "write maxUnavailable: 0")
-
-
-def _has_gpus(pods: Pods) -> bool:
-    return any("gpu" in name and amount for name, amount in pods.group.requests().items())
 
 
 def _disruptions(spec: Any, matched: int) -> int:

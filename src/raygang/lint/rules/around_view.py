@@ -12,12 +12,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from raygang.lint.rules.around_labels import UNKNOWN, Labelled, Labels, selects
 from raygang.objects import Bundle, Group, Manifest, RayWorkload, mapping, ray_workloads, sequence, text
 
-UNKNOWN = object()  # a label that is there, with a value that only the cluster knows
 NODE_TYPE, CLUSTER, GROUP, SERVE = "ray.io/node-type", "ray.io/cluster", "ray.io/group", "ray.io/serve"
 FIXED = (CLUSTER, GROUP, NODE_TYPE)  # labels that a template cannot change
-Labels = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,51 @@ class Pods:
 
 @dataclass(frozen=True)
 class There:
-    """The pods of a namespace: all, by the name of their cluster, and by that of their workload."""
+    """The workloads of a namespace, and their pods: all, and by the name of their workload."""
 
+    every: list[RayWorkload] = field(default_factory=list)
     pods: list[Pods] = field(default_factory=list)
-    clusters: dict[Any, list[Pods]] = field(default_factory=dict)
     workloads: dict[str, list[Pods]] = field(default_factory=dict)
+    _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def may_have(self, cluster: Any) -> list[Pods]:
-        """The pods whose label ray.io/cluster may have a value."""
-        known = self.clusters.get(cluster, []) if isinstance(cluster, str) else []
-        return [*known, *self.clusters.get(UNKNOWN, ())]
+    @cached_property
+    def labelled(self) -> Labelled[Pods]:
+        """The pods by their labels."""
+        return Labelled((pods, pods.labels) for pods in self.pods)
+
+    def count(self, selector: Any) -> tuple[int, int]:
+        """How many pods a label selector takes for certain, and how many of them are workers with GPUs."""
+        known = repr(selector)
+        if known not in self._counted:
+            found = [pods for pods in self.labelled.having(selector) if selects(selector, pods.labels)]
+            ranks = (pods.group.pods for pods in found if not pods.group.head and _has_gpus(pods))
+            self._counted[known] = sum(pods.group.pods for pods in found), sum(ranks)
+        return self._counted[known]
+
+    @cached_property
+    def totals(self) -> dict[str, dict[str, Decimal]]:
+        """The `requests` and the `limits` of all workloads together, by resource."""
+        found: dict[str, dict[str, Decimal]] = {"requests": {}, "limits": {}}
+        for which, sums in found.items():
+            for workload in self.every:
+                for name, amount in total(workload, which).items():
+                    sums[name] = sums.get(name, Decimal(0)) + amount
+        return found
+
+    @cached_property
+    def largest(self) -> dict[str, list[tuple[Decimal, Pods]]]:
+        """The limits of a pod with the pods that have them, by resource, the largest first."""
+        found: dict[str, list[tuple[Decimal, Pods]]] = {}
+        for pods in self.pods:
+            for name, amount in amounts(pods.group, "limits").items():
+                found.setdefault(name, []).append((amount, pods))
+        for those in found.values():
+            those.sort(key=lambda one: one[0], reverse=True)
+        return found
+
+
+def _has_gpus(pods: Pods) -> bool:
+    return any("gpu" in name and amount for name, amount in pods.group.requests().items())
 
 
 def all_pods(bundle: Bundle, beside: Manifest) -> There:
@@ -73,38 +107,11 @@ def _pods(bundle: Bundle) -> dict[str | None, There]:
     found: dict[str | None, There] = {}
     for workload in ray_workloads(bundle):
         there = found.setdefault(workload.manifest.namespace, There())
+        there.every.append(workload)
         for pods in (Pods(workload, group) for group in workload.groups if group.pods):
             there.pods.append(pods)
-            there.clusters.setdefault(pods.labels[CLUSTER], []).append(pods)
             there.workloads.setdefault(workload.name, []).append(pods)
     return found
-
-
-def selects(selector: Any, labels: Labels) -> bool | None:
-    """Whether a label selector takes pods with these labels; None where that cannot be told."""
-    answers = [_same(labels, str(key), value) for key, value in mapping(mapping(selector).get("matchLabels")).items()]
-    for expression in sequence(mapping(selector).get("matchExpressions")):
-        key, values = str(mapping(expression).get("key")), sequence(mapping(expression).get("values"))
-        answers.append(_expression(labels, key, str(mapping(expression).get("operator")), values))
-    if False in answers:
-        return False
-    return None if None in answers else True
-
-
-def _same(labels: Labels, key: str, value: Any) -> bool | None:
-    have = labels.get(key)
-    if have is UNKNOWN:
-        return None
-    return bool(have == value)
-
-
-def _expression(labels: Labels, key: str, operator: str, values: Any) -> bool | None:
-    have = labels.get(key)
-    if operator in ("Exists", "DoesNotExist"):
-        return (have is not None) == (operator == "Exists")
-    if have is UNKNOWN or operator not in ("In", "NotIn"):
-        return None
-    return (have in values) == (operator == "In")
 
 
 def total(workload: RayWorkload, which: str) -> dict[str, Decimal]:

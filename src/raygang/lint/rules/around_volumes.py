@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from raygang.lint.model import Case, Found, Report, Rule
 from raygang.lint.rules.pods_view import all_containers, gpus, label, ray_container
-from raygang.objects import Group, Manifest, Path, at, mapping, sequence, text
+from raygang.objects import Bundle, Group, Manifest, Path, at, mapping, sequence, text
 
 _WHOLE_NODE = 8  # GPUs of a pod that takes all of a node as a rule
 
@@ -18,15 +18,15 @@ def _claims(group: Group) -> Iterator[tuple[str, Path]]:
             yield name, group.at("template", "spec", "volumes", index, "persistentVolumeClaim", "claimName")
 
 
-def _claim(case: Case, name: str) -> Manifest | None:
-    found = (m for m in case.bundle.find("", "PersistentVolumeClaim") if m.name == name)
-    return next((m for m in found if m.namespace == case.workload.manifest.namespace), None)
+def _here(case: Case, kind: str, name: str | None) -> Manifest | None:
+    """The object of a name in the workload's namespace."""
+    return case.bundle.get("", kind, case.workload.manifest.namespace, name)
 
 
 def _shared(case: Case) -> Report:
     for group in case.groups:
         for name, path in _claims(group):
-            claim = _claim(case, name)
+            claim = _here(case, "PersistentVolumeClaim", name)
             modes = sequence(at(claim.data, "spec", "accessModes")) if claim else ()
             if claim is None or not modes or any(mode in ("ReadWriteMany", "ReadOnlyMany") for mode in modes):
                 continue
@@ -52,13 +52,22 @@ def _elsewhere(case: Case) -> Report:
     if namespace is None:
         return
     for kind, name, path in _references(case):
-        named = [m for m in case.bundle.find("", kind) if m.name == name]
-        there = {m.namespace for m in named}
-        if named and namespace not in there and None not in there:
-            what = (
-                f"the {kind} {name} is in the namespace {min(str(n) for n in there)}, and the pods are in {namespace}"
-            )
+        if _here(case, kind, name) or case.bundle.get("", kind, None, name):
+            continue
+        other = case.bundle.once(_first_namespaces).get((kind, name))
+        if other is not None:
+            what = f"the {kind} {name} is in the namespace {other}, and the pods are in {namespace}"
             yield Found(path, what, f"make {name} in {namespace}")
+
+
+def _first_namespaces(bundle: Bundle) -> dict[tuple[str, str], str]:
+    """By kind and name, the first in the alphabet of the namespaces that have such an object."""
+    found: dict[tuple[str, str], str] = {}
+    for kind, _ in _REFERENCES:
+        for manifest in bundle.find("", kind):
+            place, space = (kind, manifest.name), str(manifest.namespace)
+            found[place] = min(space, found.get(place, space))
+    return found
 
 
 def _references(case: Case) -> Iterator[tuple[str, str, Path]]:
@@ -83,7 +92,7 @@ def _missing_key(case: Case) -> Report:
             for kind, field in (("Secret", "secretKeyRef"), ("ConfigMap", "configMapKeyRef")):
                 reference = mapping(at(entry, "valueFrom", field))
                 name, key = text(reference.get("name")), text(reference.get("key"))
-                found = next((m for m in case.bundle.find("", kind) if m.name == name and _same(m, case)), None)
+                found = _here(case, kind, name)
                 if found is None or key is None or reference.get("optional") is True:
                     continue
                 keys = [*mapping(found.data.get("data")), *mapping(found.data.get("stringData"))]
@@ -91,10 +100,6 @@ def _missing_key(case: Case) -> Report:
                     path = container.at("env", index, "valueFrom", field, "key")
                     what = f"the {kind} {name} has no key {key}; it has {', '.join(sorted(keys))}"
                     yield Found(path, f"{what} ({label(container.group)})", f"write key: {sorted(keys)[0]}")
-
-
-def _same(manifest: Manifest, case: Case) -> bool:
-    return manifest.namespace == case.workload.manifest.namespace
 
 
 _CLAIM = "kind: RayService\nspec:\n  rayClusterConfig:\n    workerGroupSpecs:\n    - template:\n        spec:\n" \

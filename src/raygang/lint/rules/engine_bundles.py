@@ -11,6 +11,7 @@ from raygang.lint.rules.serve_shape import MANY, Bundle, Engine, Node, engines, 
 from raygang.lint.rules.serve_words import model, service
 from raygang.lint.serve import DATA_PARALLEL, serve
 from raygang.objects import Path, at, mapping, sequence, text
+from raygang.objects.words import agreed, counted
 
 _FOR_EVER = "Ray waits for a node that can hold it, without an error, and the RayService never becomes ready"
 _GPU_NAMES = re.compile(r"(?<![A-Z0-9])(GB\d{3}|[ABHLTV]\d{1,3}[SG]?|H20|MI\d{3}X?)(?![A-Z0-9])", re.ASCII)
@@ -54,7 +55,7 @@ def _several_gpus(case: Case) -> Report:
             gpus = bundle.get("GPU", 0)
             if gpus > 1:
                 what = f"a bundle of {engine.llm.name} has {gpus:g} GPUs, and vLLM takes one bundle for each rank"
-                write = f"write {engine.ranks} bundles of one GPU each, or bundle_per_worker: {{CPU: 1, GPU: 1}}"
+                write = f"write {counted(engine.ranks, 'bundle')} of one GPU, or bundle_per_worker: {{CPU: 1, GPU: 1}}"
                 yield Found(_where(engine, index), what, write)
                 break
 
@@ -108,7 +109,11 @@ def _strategy(case: Case) -> Report:
                 what = (
                     f"STRICT_SPREAD puts each of the {len(engine.bundles)} bundles of {engine.llm.name} on a node of "
                 )
-                yield Found(path, what + f"its own, and {pods} pods have room for one", "write PACK")
+                yield Found(
+                    path,
+                    what + f"its own, and {counted(pods, 'pod')} {agreed(pods, 'has', 'have')} room for one",
+                    "write PACK",
+                )
 
 
 def _replicas(case: Case) -> Report:

@@ -64,7 +64,7 @@ def _runtime(case: Case) -> Iterator[Variable]:
 def _host_ip(case: Case) -> Report:
     for variable in _runtime(case):
         if variable.name == _HOST:
-            what = f"{_HOST} is {variable.value} in runtime_env: the same on every node"
+            what = f"{_HOST} is set in runtime_env: it is the same on every node"
             yield Found(variable.path, what, f"remove it, and set {_HOST} in the pods")
     for container in ray_containers(case):
         env, group = container.variable(_HOST), container.group
@@ -72,11 +72,9 @@ def _host_ip(case: Case) -> Report:
             continue
         if group.pods == 1 and group.pod.get("hostNetwork") is True:
             continue  # the node's own address, perhaps
-        what = f"{_HOST} of {label(group)} is {env.value or 'empty'}" + (
-            f": the same in its {group.pods} pods"
-            if group.pods > 1
-            else ", and a pod's address is not known beforehand"
-        )
+        what = f"{_HOST} of {label(group)} is {'a constant' if env.value else 'empty'}"
+        same = f": it is the same in its {group.pods} pods"
+        what += same if group.pods > 1 else ", and a pod's address is not known beforehand"
         yield Found(env.path, what)
 
 

@@ -12,6 +12,7 @@ from raygang.lint.rules.serve_traffic import called
 from raygang.lint.rules.serve_words import model
 from raygang.lint.serve import serve
 from raygang.objects import Group, Path
+from raygang.objects.words import agreed, counted
 
 _WAITS = (
     "Ray waits for GPUs that never come, without an error: the pods hold theirs, and the RayService never becomes ready"
@@ -42,14 +43,14 @@ def _infeasible(case: Case) -> Report:
             return
     if needed > total and whole:
         path = _replicas_path(whole[0])
-        what = f"all replicas together need {needed:g} GPUs, and the pods have {total} in all"
-        yield Found(path, what, f"write fewer replicas, or give the cluster {needed:g} GPUs")
+        what = f"all replicas together need {counted(needed, 'GPU')}, and the pods have {total} in all"
+        yield Found(path, what, f"write fewer replicas, or give the cluster {counted(needed, 'GPU')}")
 
 
 def _asks(engine: Engine, than: str) -> str:
     sizes = f"tensor_parallel_size {engine.tp} x pipeline_parallel_size {engine.pp}"
     sizes += f" x data_parallel_size {engine.groups}" if engine.groups > 1 else ""
-    return f"{sizes} of {engine.llm.name} needs {engine.gpus:g} GPUs, and {than}"
+    return f"{sizes} of {engine.llm.name} needs {counted(engine.gpus, 'GPU')}, and {than}"
 
 
 def _resize(engine: Engine, with_gpus: list[Node], total: int) -> str:
@@ -77,7 +78,8 @@ def _across(case: Case) -> Report:
             continue
         if engine.tp > largest:
             write = _shape(engine.ranks, largest)
-            what = f"tensor_parallel_size {engine.tp} of {engine.llm.name} is more than the {largest} GPUs of a pod"
+            what = f"tensor_parallel_size {engine.tp} of {engine.llm.name} is more than the "
+            what += f"{counted(largest, 'GPU')} of a pod"
             yield Found(engine.llm.at("engine_kwargs", "tensor_parallel_size"), what, write)
         elif engine.ranks > largest and largest % engine.tp and all(node.gpus == largest for node in with_gpus):
             what = f"the {largest} GPUs of a pod are no multiple of tensor_parallel_size {engine.tp}: a stage of "
@@ -122,7 +124,8 @@ def _unused(offered: tuple[list[Node], int], used: float) -> Iterator[Found]:
     free = total - used
     if used and free >= 1:
         node = with_gpus[-1]
-        what = f"the engine uses {used:g} of the {total} GPUs that the pods hold: {free:g} are idle"
+        idle = f"{free:g} {agreed(free, 'is', 'are')} idle"
+        what = f"the engine uses {used:g} of the {total} GPUs that the pods hold: {idle}"
         less = -(-int(used) // (node.gpus or 1))
         write = f"write replicas: {less} of {label(node.group)}, or larger sizes, or more replicas"
         if len(with_gpus) > 1 or less == node.pods:

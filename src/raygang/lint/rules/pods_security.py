@@ -56,7 +56,7 @@ def _admission(case: Case) -> Report:
 
 def _level(case: Case) -> tuple[object, bool]:
     space = case.workload.manifest.namespace
-    there = next((m for m in case.bundle.find("", "Namespace") if m.name == space), None)
+    there = next(iter(case.bundle.named("", "Namespace", space)), None)
     return (None, False) if there is None else (there.labels.get(_PSA), _PSA in there.labels)
 
 

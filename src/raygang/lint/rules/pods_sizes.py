@@ -16,6 +16,7 @@ from raygang.lint.rules.pods_view import (
     ray_containers,
 )
 from raygang.objects import at, quantity, sequence
+from raygang.objects.words import agreed
 
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _UNIT = re.compile(r"\s*([\d.]+)\s*([kKMGTPE])(i?)[bB]\s*\Z", re.ASCII)
@@ -100,7 +101,7 @@ def _right(value: str) -> str:
 
 
 def _bytes(size: Decimal) -> str:
-    return f"{size.normalize():f} bytes"
+    return f"{size.normalize():f} {agreed(float(size), 'byte', 'bytes')}"
 
 
 def _meant(value: str) -> str:

@@ -62,7 +62,7 @@ def _command(case: Case) -> Report:
         line = " ".join(parts)
         if parts and "ray start" not in line and "KUBERAY_GEN_RAY_START_CMD" not in line and "exit 1" not in line:
             field = "command" if sequence(container.data.get("command")) else "args"
-            what = f"KubeRay starts {label(container.group)} with `{line[:60]} && ulimit -n 65536; ray start ...`"
+            what = f"KubeRay starts {label(container.group)} with its {field}, then `&& ulimit -n 65536; ray start ...`"
             yield Found(container.at(field), what)
 
 

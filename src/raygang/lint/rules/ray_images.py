@@ -9,6 +9,7 @@ from functools import lru_cache
 from raygang.lint.model import Case, Found, Report, Rule, Unchecked
 from raygang.lint.rules.pods_view import Container, gpus, label, ray_containers
 from raygang.objects import Version, text
+from raygang.objects.words import counted
 
 HTTP_PROBES = Version(2, 53)  # from here on KubeRay 1.6 and later ask /api/healthz; KubeRay 1.6, pod.go:467-476
 HTTP_SINCE = Version(1, 6)
@@ -108,7 +109,7 @@ def _cpu_image(case: Case) -> Report:
         image = ray_image(container.image)
         cpu_only = image and image.name == "rayproject/ray" and image.accelerator in (None, "cpu") and image.version
         if cpu_only and image and gpus(container):
-            what = f"{container.image} is Ray's image for CPUs, and the pod has {gpus(container)} GPUs"
+            what = f"{container.image} is Ray's image for CPUs, and the pod has {counted(gpus(container), 'GPU')}"
             llm = f"rayproject/ray-llm:{image.version} with its -pyXYZ-cuXYZ"
             write = f"use the tag with -cuXYZ, or {llm} for large language models"
             yield Found(container.at("image"), what, write)

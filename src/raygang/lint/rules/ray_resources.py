@@ -9,6 +9,7 @@ from typing import Any
 from raygang.lint.model import Case, Edit, Found, Report, Rule
 from raygang.lint.rules.pods_view import can_have_pods, gpus, label, number, param, params, ray_container
 from raygang.objects import Group, mapping, quantity, sequence
+from raygang.objects.words import counted
 
 _RESERVED = {"CPU": "num-cpus", "GPU": "num-gpus", "memory": "memory", "object_store_memory": "object-store-memory"}
 _SIZES = ("num-cpus", "num-gpus", "memory", "resources")
@@ -94,7 +95,7 @@ def _gpu_mismatch(case: Case) -> Report:
             container.sizes("requests") != container.sizes("limits") and not container.sizes("limits")
         ):
             continue
-        what = f"{label(group)} has num-gpus {asked}, and its container has {real} GPUs"
+        what = f"{label(group)} has num-gpus {asked}, and its container has {counted(real, 'GPU')}"
         if real == 0:
             yield Found(path, what, "remove num-gpus, or give the container GPUs", severity="info")
         else:
@@ -113,7 +114,7 @@ def _head_gpus(case: Case) -> Report:
     used = [group for group in case.workers if _has_gpus(group) and can_have_pods(case, group)]
     if container is not None and used and gpus(container) and number(head, "num-gpus") != 0:
         found = next(name for name in container.sizes("limits") if str(name).endswith("gpu") or "mig-" in str(name))
-        what = f"the head has {gpus(container)} GPUs beside the workers'"
+        what = f"the head has {counted(gpus(container), 'GPU')} beside the workers'"
         yield Found(container.at("resources", "limits", found), what)
 
 
@@ -131,7 +132,7 @@ def _cuda_devices(case: Case) -> Report:
         visible = len([part for part in env.value.split(",") if part.strip()])
         asked = number(group, "num-gpus")
         asked = gpus(container) if asked is None else asked
-        what = f"CUDA_VISIBLE_DEVICES of {label(group)} is set by hand to {visible} of {asked} GPUs"
+        what = f"CUDA_VISIBLE_DEVICES of {label(group)} is set by hand to {visible} of {counted(asked, 'GPU')}"
         if asked > visible:
             because = "`ray start` refuses to offer more GPUs than are visible: the pod starts again and again"
             yield Found(env.path, what, because=because, severity="error")

@@ -6,7 +6,7 @@ from raygang.gang import Context
 from raygang.lint.model import CheckManifest, Found, Report, Rule, Unchecked
 from raygang.lint.schema import Kind, Problem, first_version, outside, problems, root_name
 from raygang.lint.schema_table import GROUP, table
-from raygang.lint.schema_words import instead, meant, place, quoted, right_value, shown, wanted
+from raygang.lint.schema_words import instead, meant, place, quoted, repeated, right_value, secret, shown, wanted
 from raygang.objects import Bundle, Manifest
 
 _KUBERAY = "KubeRay's version (--kuberay)"
@@ -61,7 +61,7 @@ def _types(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     for problem in problems(manifest):
         if problem.kind == "type":
             write, fix = right_value(problem)
-            what = f"is {shown(problem.value)}, and has to be {wanted(problem.node.kind)}"
+            what = f"is {repeated(problem)}, and has to be {wanted(problem.node.kind)}"
             yield Found(problem.path, f"{_last(problem)} {what}", write, fix=fix)
 
 
@@ -79,7 +79,7 @@ def _values(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
             allowed = ", ".join(sorted(problem.node.enum))
             near = meant(str(problem.value), problem.node.enum)
             write = f"write {near}" if near else f"write one of {allowed}"
-            yield Found(problem.path, f"{name} is {shown(problem.value)}, and can only be {allowed}", write)
+            yield Found(problem.path, f"{name} is {repeated(problem)}, and can only be {allowed}", write)
         elif problem.kind == "minimum":
             least = f"{problem.node.minimum:g}"
             yield Found(problem.path, f"{name} is {problem.value}, below {least}", f"write {least} or more")
@@ -89,9 +89,14 @@ def _unquoted(manifest: Manifest, bundle: Bundle, context: Context) -> Report:
     for problem in problems(manifest):
         if problem.kind == "unquoted":
             write, fix = quoted(problem)
-            kind = "true or false" if isinstance(problem.value, bool) else "a number"
-            what = f"{_owner(problem)} is the YAML {kind} {shown(problem.value)}, and has to be a text"
+            what = f"{_owner(problem)} is {_read_as(problem)}, and has to be a text"
             yield Found(problem.path, what, write, fix=fix)
+
+
+def _read_as(problem: Problem) -> str:
+    if isinstance(problem.value, bool):
+        return f"YAML's {shown(problem.value)}"
+    return "a number" if secret(problem.path) else f"the number {shown(problem.value)}"
 
 
 def _last(problem: Problem) -> str:

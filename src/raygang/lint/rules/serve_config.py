@@ -91,20 +91,27 @@ _TYPES: dict[str, type] = {"name": str, "deployments": list, "args": dict, "runt
 _CALLED: dict[type, str] = {str: "a text", list: "a list", dict: "a mapping"}
 
 
+def _called(value: Any) -> str:
+    """A value by its kind: it may have secrets in it."""
+    if isinstance(value, bool) or value is None:
+        return "nothing" if value is None else "true or false"
+    return _CALLED.get(type(value), "a number")
+
+
 def _types(case: Case) -> Report:
     found = serve(case)
     top: dict[str, type] = {"applications": list, "http_options": dict, "grpc_options": dict}
     for name, kind in top.items():
         value = found.config.get(name)
         if value is not None and not isinstance(value, kind):
-            yield Found((*PATH, name), f"{name} is {value!r:.60}, not {_CALLED[kind]}", f"write {_CALLED[kind]}")
+            yield Found((*PATH, name), f"{name} is {_called(value)}, not {_CALLED[kind]}", f"write {_CALLED[kind]}")
     location = found.config.get("proxy_location")
     if location is not None and location not in (*PROXY_LOCATIONS, "NoServer"):
         write = f"write {', '.join(PROXY_LOCATIONS[:-1])} or {PROXY_LOCATIONS[-1]}"
         yield Found((*PATH, "proxy_location"), f"proxy_location is {location!r}", write)
     for index, item in enumerate(sequence(found.config.get("applications"))):
         if not isinstance(item, Mapping):
-            yield Found((*PATH, "applications", index), f"application {index + 1} is {item!r:.60}, not a mapping")
+            yield Found((*PATH, "applications", index), f"application {index + 1} is {_called(item)}, not a mapping")
     for application in found.applications:
         yield from _application_types(application)
 
@@ -113,7 +120,7 @@ def _application_types(application: Application) -> Report:
     for name, kind in _TYPES.items():
         value = application.data.get(name)
         if value is not None and not isinstance(value, kind):
-            what = f"{name} is {value!r:.60}, not {_CALLED[kind]}"
+            what = f"{name} is {_called(value)}, not {_CALLED[kind]}"
             yield Found(application.at(name), what, f"write {_CALLED[kind]}")
     prefix = text(application.data.get("route_prefix"))
     if prefix is not None and (not prefix.startswith("/") or (prefix != "/" and prefix.endswith("/")) or "{" in prefix):
@@ -197,7 +204,9 @@ def _local_code(case: Case) -> Report:
             named += [(item, (*path, "py_modules", i)) for i, item in enumerate(sequence(data.get("py_modules")))]
             for value, where in named:
                 if isinstance(value, str) and value.partition("://")[0].lower() not in URI_SCHEMES:
-                    yield Found(where, f"{value} is a path, not the address of an archive")
+                    scheme, sign, _ = value.partition("://")  # what stands behind may be a password
+                    path_ = f"{value} is a path, not the address of an archive"
+                    yield Found(where, f"Ray fetches nothing from {scheme}://" if sign else path_)
 
 
 _SCHEMA = "Ray 2.60 ray/serve/schema.py"

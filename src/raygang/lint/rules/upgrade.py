@@ -7,6 +7,7 @@ import re
 from raygang.lint.model import Case, Edit, Found, Report, Rule
 from raygang.lint.rules.pods_view import gpus, ray_container
 from raygang.objects import Path, Version, at, count, mapping, text
+from raygang.objects.words import counted
 
 _TYPES = ("NewCluster", "NewClusterWithIncrementalUpgrade", "None")
 _INCREMENTAL = _TYPES[1]
@@ -37,13 +38,15 @@ def _double(case: Case) -> Report:
     if said == _INCREMENTAL:
         if surge < 100:
             return
-        what = f"an upgrade with maxSurgePercent {surge} starts a second cluster: {total} more GPUs"
+        what = f"an upgrade with maxSurgePercent {surge} starts a second cluster: {counted(total, 'more GPU')}"
         write = "write a smaller maxSurgePercent, or have as many GPUs again"
         yield Found((*_STRATEGY, "clusterUpgradeOptions", "maxSurgePercent"), what, write, severity="info")
         return
     how = "NewCluster" if said else "not written, which means NewCluster"
     path = (*_STRATEGY, "type") if said else ("spec",)
-    what = f"upgradeStrategy.type is {how}: each change starts a second cluster, which needs {total} more GPUs"
+    what = (
+        f"upgradeStrategy.type is {how}: each change starts a second cluster, which needs {counted(total, 'more GPU')}"
+    )
     yield Found(path, what, key=not said, fix=(Edit("set", (*_STRATEGY, "type"), "None"),))
 
 
