@@ -21,6 +21,7 @@ from raygang.local.session import Request
 
 WORDS = {
     "importing": "replica placed, loading its libraries",
+    "fabric": "checking the network between the ranks",
     "engine": "engine starting",
     "first token": "sending a token through all ranks",
     "deploying": "Serve is up, application deployed",

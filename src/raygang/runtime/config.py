@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from raygang.runtime.fabric.expected import Expected
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,3 +54,4 @@ class AppConfig(_Strict):
     max_concurrent_requests: int = Field(256, ge=1)
     request_timeout_s: float = Field(600, gt=0)
     start_timeout_s: float = Field(1800, gt=0)
+    fabric: Expected | None = None  # the network is checked before the engine starts; None: it is not

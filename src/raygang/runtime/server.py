@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
+import ray
 from ray import serve
 
 from raygang.runtime import ingress, progress
@@ -31,15 +33,31 @@ class GangServer:
         progress.report(self._part, "ready")
 
     async def _start(self, config: AppConfig) -> Engine:
+        checked = await self._check(config)
         from raygang.runtime import engine  # here, so that Serve's controller and the builder never import vLLM
 
-        progress.report(self._part, "engine")
         try:
+            if checked:
+                progress.report(self._part, "fabric")
+                await checked
+            progress.report(self._part, "engine")
             return await engine.start(config)
         except Exception as e:  # noqa: BLE001  (whatever vLLM raises: name its first cause)
             cause = progress.first_failure() or f"{type(e).__name__}: {e}"
             progress.report(self._part, "failed", cause=cause)
             raise RuntimeError(cause) from None
+
+    @staticmethod
+    async def _check(config: AppConfig) -> asyncio.Task[None] | None:
+        """Begin to check the network, in a thread: meanwhile this process loads the engine's libraries."""
+        if config.fabric is None:
+            return None
+        from raygang.runtime.fabric import gate
+
+        group, replica = ray.util.get_current_placement_group(), str(serve.get_replica_context().rank.rank)
+        checked = asyncio.create_task(asyncio.to_thread(gate.check, group, config.fabric, replica))
+        await asyncio.sleep(0)  # the import that follows holds the event loop: let the task begin before
+        return checked
 
     async def __serve_build_asgi_app__(self) -> FastAPI:
         return await self._engine.__serve_build_asgi_app__()
