@@ -20,7 +20,8 @@ from pathlib import Path
 from tests.support.cli import COMMAND
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("seed.md", "render.md")
+PAGES = ("seed.md", "render.md", "fabric.md")
+REPORT = "fabric-report.log"  # the example of a network check; python -m tests.fabric.reports writes it
 GAP = "..."
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 # What the model directories of the pages hold: the shape of Llama 3.3 70B, without its weights.
@@ -58,9 +59,10 @@ def transcripts(text: str) -> list[Transcript]:
 
 
 def lay_out(text: str, directory: Path) -> None:
-    """Write a page's files, and the model that its specifications name."""
+    """Write a page's files, the model that its specifications name, and the report of a network check."""
     for name, content in files(text).items():
         (directory / name).write_text(content)
+    (directory / REPORT).write_text((DOCS / REPORT).read_text())
     model = directory / "models" / "llama-3.3-70b"
     model.mkdir(parents=True)
     (model / "config.json").write_text(json.dumps(MODEL))

@@ -54,8 +54,9 @@ def test_control_traffic_takes_one_interface_by_its_whole_name(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", VERBS)
 def test_hcas_are_whole_names(kind: str) -> None:
-    assert environment(asked(kind, hcas="[mlx5_1, 'mlx5_2:1']"))["NCCL_IB_HCA"] == "=mlx5_1,mlx5_2:1"
-    assert "NCCL_IB_HCA" not in environment(asked(kind))
+    found = environment(asked(kind, hcas="[mlx5_1, 'mlx5_2:1']"))
+    assert (found["NCCL_IB_HCA"], found["UCX_NET_DEVICES"]) == ("=mlx5_1,mlx5_2:1", "mlx5_1:1,mlx5_2:1")
+    assert not {"NCCL_IB_HCA", "UCX_NET_DEVICES"} & set(environment(asked(kind)))
 
 
 @pytest.mark.parametrize("kind", VERBS)

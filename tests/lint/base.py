@@ -68,6 +68,8 @@ workerGroupSpecs:
           valueFrom: {{fieldRef: {{fieldPath: status.podIP}}}}
         - name: HF_TOKEN
           valueFrom: {{secretKeyRef: {{name: hugging-face, key: token}}}}
+        - name: NCCL_NET
+          value: Socket
         resources:
           requests: {{cpu: "64", memory: 900Gi, nvidia.com/gpu: "8"}}
           limits: {{cpu: "64", memory: 900Gi, nvidia.com/gpu: "8"}}
@@ -151,8 +153,8 @@ BASES: dict[str, dict[str, Any]] = {
 def complete(fragment_yaml: str) -> dict[str, Any]:
     """A fragment of one object laid over the sound manifest of its kind; an object of another kind as it stands.
 
-    Mappings are merged by key and lists by index; a null takes the field away. A fragment that says anything about
-    labels, annotations or schedulers has no gang but its own: the base's label for Volcano is left out.
+    Mappings are merged by key and lists by index, variables by name; a null takes the field away. A fragment that says
+    anything about labels, annotations or schedulers has no gang but its own: the base's label for Volcano is left out.
     """
     (whole,) = documents(fragment_yaml)
     return whole
@@ -191,7 +193,18 @@ def _merged(base: Any, over: Any) -> Any:
             else:
                 merged[key] = _merged(merged[key], value) if key in merged else value
         return merged
+    if _are_variables(base) and _are_variables(over):
+        named = {entry["name"]: entry for entry in base}
+        return list((named | {new["name"]: _merged(named.get(new["name"], {}), new) for new in over}).values())
     if isinstance(base, list) and isinstance(over, list):
         both = [_merged(old, new) for old, new in zip(base, over, strict=False)]
         return both + (over[len(base) :] if len(over) > len(base) else base[len(over) :])
     return over
+
+
+def _are_variables(value: Any) -> bool:
+    """Whether it is an environment, each variable in it once."""
+    if not isinstance(value, list) or not all(isinstance(entry, dict) and "name" in entry for entry in value):
+        return False
+    fields = {key for entry in value for key in entry}
+    return fields <= {"name", "value", "valueFrom"} and len({entry["name"] for entry in value}) == len(value)

@@ -1,4 +1,4 @@
-"""The guide's manifest, which the CRD accepts: every fault outside of its network, on its line, and the way out."""
+"""The guide's manifest, which the CRD accepts: every fault on its line, and the way out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from raygang.objects import Version
 
 CASES = Path(__file__).parent / "cases"
 SEED = (CASES / "seed-manifest.yaml").read_text()
-# what is wrong, as facts about KubeRay, Volcano and Ray have it: line of the text -> code
+# what is wrong, as facts about KubeRay, Volcano, Ray and NCCL have it: line of the text -> code
 FAULTS = [
     ("kind: RayCluster", "SRV001"),  # serves nothing
     ("    volcano.sh/queue-name: high-priority-queue", "GANG001"),  # nobody reads the annotation
@@ -29,6 +29,17 @@ FAULTS = [
     ("          - name: NCCL_SOCKET_IFNAME", "ENG002"),  # no VLLM_HOST_IP; blamed on the worker's environment
     ("  rayVersion: '2.9.0'", "VER001"),
     ("          - name: RAY_DEDUP_LOGS", "OBS002"),  # read by drivers only
+    ("        hostNetwork: true ", "HOST001"),  # port 8080 of the node
+    ("        hostNetwork: true ", "HOST003"),  # one worker on each node, whatever its GPUs
+    ("        - name: ray-worker", "NET015"),  # no IPC_LOCK
+    ("          image: rayproject/ray:2.9.0-gpu", "NET017"),  # no libibverbs
+    ('              intel.com/sriov_net: "1"', "NET009"),  # no CNI runs for hostNetwork
+    ('              intel.com/sriov_net: "1"', "NET010"),  # and no annotation says which
+    ('              intel.com/sriov_net: "1"', "NET032"),  # a name as for DPDK
+    ("          - name: NCCL_SOCKET_IFNAME", "NET004"),  # no NCCL_NET; blamed on the worker's environment
+    ("          - name: NCCL_SOCKET_IFNAME", "NET019"),  # no GLOO_SOCKET_IFNAME
+    ('            value: "ib0" # InfiniBand interface', "NET001"),  # an IP interface
+    ('            value: "ib0" # InfiniBand interface', "NET002"),  # and every one that begins so
 ]
 
 
@@ -64,7 +75,26 @@ def test_fixing_leaves_only_what_needs_a_decision() -> None:
     (fixed,) = fix([Source("seed.yaml", SEED)], Context("volcano", Version(1, 6)))
     left = {finding.code for finding in found(fixed.new, Context("volcano", Version(1, 6)))}
     assert {"DNS001", "GANG001", "RES001", "RAY001", "RAY004"} & left == set()
-    assert left == {"SRV001", "VER001", "SRV017", "OBS001", "RES007", "RAY015", "ENG017", "ENG002", "OBS002"}
+    network = {
+        "HOST001",
+        "HOST003",
+        "NET001",
+        "NET002",
+        "NET004",
+        "NET009",
+        "NET010",
+        "NET015",
+        "NET017",
+        "NET019",
+        "NET032",
+    }
+    assert left == {
+        "SRV001", "VER001", "SRV017", "OBS001", "RES007", "RAY015", "ENG017", "ENG002", "OBS002", *network
+    }  # fmt: skip
+
+
+def test_no_other_fault_is_found() -> None:
+    assert {finding.code for finding in found(SEED)} == {code for _, code in FAULTS} | {"RES007", "RAY015"}
 
 
 def test_with_the_advice_it_lints_clean() -> None:

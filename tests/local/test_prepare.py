@@ -72,3 +72,10 @@ def test_the_application_gets_what_the_specification_says() -> None:
     assert (app.gang.tensor, app.gang.pipeline, app.gang.nodes, app.gang.strategy()) == (4, 2, 2, "PACK")
     assert (app.served_name, app.max_concurrent_requests, app.request_timeout_s) == ("x", 7, 5)
     assert found.start_timeout_s == app.start_timeout_s == 600
+
+
+def test_the_network_of_this_machine_is_checked_where_a_fabric_is_named() -> None:
+    nodes = {"count": 2, "accelerator": "cpu"}
+    assert "fabric" not in request(nodes=nodes).app
+    named = request(nodes=nodes, fabric={"type": "tcp", "interface": "lo"}).app
+    assert named["fabric"] == {"fabric": "tcp", "transport": "Socket", "interface": "lo"}

@@ -24,6 +24,10 @@ FABRICS: list[dict[str, Any]] = [
     {"type": "auto"}, {"type": "tcp", "interface": "eth0"}, {"type": "efa", "resource_count": 32}, {"type": "gke-rdma"},
     {"type": "infiniband", "resource": "rdma/ib", "hcas": ["mlx5_0", "mlx5_1:1"], "interface": "eth0"},
     {"type": "aks-infiniband", "resource": "rdma/shared_ib"},
+    *({**fabric, "interface": "bond0", "host_network": True} for fabric in (
+        {"type": "auto"}, {"type": "tcp"}, {"type": "efa"}, {"type": "infiniband", "resource": "rdma/ib"},
+        {"type": "aks-infiniband", "resource": "rdma/shared_ib"},
+    )),
     {"type": "sriov-roce", **_SRIOV}, {"type": "sriov-infiniband", **_SRIOV},
 ]  # fmt: skip
 NEEDED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # scheduler and kubernetes sections that each must have
@@ -104,6 +108,8 @@ def drafts(draw: st.DrawFn) -> Draft:
         model["token"] = {"secret": "hf", "key": "token"}
     fabric = draw(st.sampled_from(FABRICS))
     parallelism = {"tensor": draw(st.sampled_from([1, 2, 4, 8])), "pipeline": draw(st.integers(1, 6))}
+    if fabric.get("host_network"):  # a node takes one such pod: of fewer than 8 GPUs, HOST003 says that others are idle
+        nodes["accelerators"] = parallelism["tensor"] = 8
     return Draft(name, {
         "scheduler": scheduler, "kubernetes": kubernetes, "nodes": nodes, "model": model, "parallelism": parallelism,
         "replicas": draw(st.integers(1, 3)), "fabric": fabric,

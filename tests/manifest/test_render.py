@@ -170,7 +170,6 @@ def test_the_yaml_says_why_and_is_what_is_meant() -> None:
         ({"model": {"source": "/m"}}, "kubernetes.model_claim: is needed"),
         ({"fabric": {"type": "infiniband"}}, "fabric.resource: is needed"),
         ({"fabric": {"type": "sriov-roce", "resource": "a/b"}}, "fabric.networks: is needed"),
-        ({"fabric": {"host_network": True}}, "fabric.host_network: cannot be rendered yet"),
     ],
 )
 def test_what_pods_could_not_do_is_refused(fields: dict[str, Any], message: str) -> None:

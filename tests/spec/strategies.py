@@ -59,11 +59,15 @@ specs = st.fixed_dictionaries(
         ),
         "scheduler": st.just({"type": "none"})
         | st.builds(lambda t, rest: {"type": t, **rest}, st.sampled_from(["volcano", "kueue", "native"]), gangs),
-        "fabric": section(
-            type=st.sampled_from(["auto", "infiniband"]), resource=st.just("rdma/ib"), resource_count=counts,
-            interface=st.just("eth0"), hcas=st.lists(st.sampled_from(["mlx5_0", "mlx5_1:1"]), max_size=2),
-        )
-        | section(networks=st.just(["ray/rail0"]), host_network=st.none() | st.just(False)),
+        "fabric": st.fixed_dictionaries({"type": st.sampled_from(["infiniband", "aks-infiniband"])}, optional={
+            "resource": st.just("rdma/ib"), "resource_count": counts, "interface": st.just("eth0"),
+            "hcas": st.lists(st.sampled_from(["mlx5_0", "mlx5_1:1"]), max_size=2, unique=True),
+            "min_bandwidth": st.sampled_from([100, 0.5]), "probe": st.booleans(),
+        })
+        | st.fixed_dictionaries({"type": st.just("sriov-roce")}, optional={
+            "networks": st.just(["ray/rail0"]), "host_network": st.none() | st.just(False),
+        })
+        | st.fixed_dictionaries({"interface": st.just("bond0")}, optional={"host_network": st.booleans()}),
         "limits": section(start_timeout=durations, request_timeout=durations, max_concurrent_requests=counts),
         "kubernetes": section(
             namespace=names, image=st.just("registry.example/ray:2.60.0"), image_pull_secrets=st.lists(names, max_size=2),

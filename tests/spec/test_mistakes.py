@@ -26,6 +26,10 @@ def problems(text: str) -> list[str]:
         (GOOD + f"replicas: {'9' * 400}\n", f"f.yaml:3:1: replicas: must be at most 100000, not {'9' * 57}..."),
         (GOOD + "parallelism: {expert: 1}\n", "f.yaml:3:15: parallelism.expert: must be true or false, not 1"),
         (GOOD + "nodes: {cpus: true}\n", "f.yaml:3:9: nodes.cpus: must be a number, not true"),
+        (GOOD + "fabric: {type: infinband}\n", "f.yaml:3:10: fabric.type: is none of the allowed values, not 'infinband'; did you mean infiniband?"),
+        (GOOD + "fabric: {min_bandwidth: 0}\n", "f.yaml:3:10: fabric.min_bandwidth: must be above 0, not 0"),
+        (GOOD + "fabric: {min_bandwidth: 200G}\n", "f.yaml:3:10: fabric.min_bandwidth: must be a number, not '200G'"),
+        (GOOD + "fabric: {probe: 'yes'}\n", "f.yaml:3:10: fabric.probe: must be true or false, not 'yes'"),
         (GOOD + "nodes: {cpus: 0}\n", "f.yaml:3:9: nodes.cpus: must be above 0, not 0"),
         (GOOD + "nodes: {cpus: 1.0e+300}\n", "f.yaml:3:9: nodes.cpus: must be at most 100000, not 1e+300"),
         (GOOD + "nodes: {tolerations: x}\n", "f.yaml:3:9: nodes.tolerations: must be a list, not 'x'"),
@@ -72,7 +76,21 @@ def test_a_mistake(text: str, expected: str) -> None:
         ("scheduler: {queue: q}", "queue needs a gang scheduler, and scheduler.type is none"),
         ("fabric: {type: efa, hcas: [mlx5_0]}", "EFA is no InfiniBand"),
         ("fabric: {type: sriov-roce, host_network: true}", "sriov-roce gives the pod an interface of its own"),
-        ("fabric: {host_network: true, networks: [a/b]}", "a pod on the node's network gets no additional networks"),
+        ("fabric: {type: gke-rdma, host_network: true}", "gke-rdma gives the pod an interface of its own"),
+        ("fabric: {host_network: true}", "fabric.interface: is needed with host_network"),
+        ("fabric: {networks: [a/b]}", "fabric.networks: auto needs no additional network"),
+        ("fabric: {type: tcp, networks: [a/b]}", "fabric.networks: tcp needs no additional network"),
+        ("fabric: {type: efa, networks: [a/b]}", "fabric.networks: efa needs no additional network"),
+        ("fabric: {type: infiniband, networks: [a/b]}", "fabric.networks: infiniband needs no additional network"),
+        ("fabric: {type: aks-infiniband, networks: [a/b]}", "fabric.networks: aks-infiniband needs no additional network"),
+        ("fabric: {resource: rdma/ib}", "fabric.resource: auto takes what it finds; name the fabric in fabric.type"),
+        ("fabric: {hcas: [mlx5_0]}", "fabric.hcas: auto takes what it finds; name the fabric in fabric.type"),
+        ("fabric: {type: gke-rdma, hcas: [mlx5_0]}", "fabric.hcas: Google's plugin chooses the HCAs itself"),
+        ("fabric: {type: gke-rdma, resource: rdma/ib}", "fabric.resource: GKE gives the pod its NICs by annotation"),
+        ("fabric: {type: tcp, resource_count: 2}", "fabric.resource_count: tcp needs no device"),
+        ("fabric: {type: infiniband, hcas: [mlx5_1, mlx5_1]}", "f.yaml:3:43: fabric.hcas.1: mlx5_1 stands there twice"),
+        ("fabric: {type: infiniband, hcas: [mlx5_1, 'mlx5_1:1']}", "fabric.hcas.1: mlx5_1:1 and mlx5_1 name the same port"),
+        ("fabric: {type: infiniband, hcas: ['mlx5_1:1', mlx5_10, mlx5_1]}", "fabric.hcas.2: mlx5_1 and mlx5_1:1 name the same port"),
         ("parallelism: {tensor: 2, pipeline: 2}\nnodes: {count: 3}", "tensor 2 x pipeline 2 x data 1 = 4 ranks, and 3 nodes with 1 accelerators each hold 3"),
         ("parallelism: {tensor: 1, pipeline: 2}\nnodes: {count: 3}", "3 nodes for 2 ranks: some would hold none"),
     ],
@@ -133,3 +151,8 @@ def test_a_line_is_shown_with_a_caret_below_the_field() -> None:
     with pytest.raises(SpecError) as e:
         parse_spec(GOOD + "nodes: {cuont: 1}\n", file="f.yaml")
     assert str(e.value).splitlines()[1:3] == ["    nodes: {cuont: 1}", "            ^"]
+
+
+def test_hcas_of_which_one_begins_like_another_are_different_ones() -> None:
+    text = GOOD + "fabric: {type: infiniband, hcas: [mlx5_1, mlx5_10, 'mlx5_2:1', 'mlx5_2:2']}\n"
+    assert parse_spec(text, file="f.yaml").fabric.hcas == ("mlx5_1", "mlx5_10", "mlx5_2:1", "mlx5_2:2")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from raygang.cli._fabric import fabric
+
 app = typer.Typer(
     name="raygang",
     help="One spec to a multi-node OpenAI endpoint on Ray Serve and vLLM.",
@@ -17,6 +19,7 @@ app = typer.Typer(
 )
 local = typer.Typer(name="local", help="Runs of this machine that were started with --detach.", no_args_is_help=True)
 app.add_typer(local)
+app.add_typer(fabric)
 
 
 class Output(StrEnum):

@@ -6,11 +6,12 @@ and NCCL_NET with a name that is not there ends the communicator instead of fall
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected, Transport
     from raygang.spec import Spec
 
 FIND_RESOURCE = "kubectl get nodes -o json | jq '.items[].status.allocatable' shows what the nodes have"
@@ -38,7 +39,11 @@ def hcas(spec: Spec) -> tuple[Entry, ...]:
     if not names:
         return ()
     why = "these and no others, such as those of storage; without the =, mlx5_1 would be mlx5_10 too"
-    return (Entry("NCCL_IB_HCA", f"={','.join(names)}", why),)
+    ports = ",".join(name if ":" in name else f"{name}:1" for name in names)
+    return (
+        Entry("NCCL_IB_HCA", f"={','.join(names)}", why),
+        Entry("UCX_NET_DEVICES", ports, "the same for what speaks UCX, such as NIXL; it wants the port as well"),
+    )
 
 
 def device(spec: Spec, example: str) -> tuple[Entry, ...]:
@@ -56,3 +61,18 @@ def device(spec: Spec, example: str) -> tuple[Entry, ...]:
         )
     why = "gives the pod the network's device; a gang check counts it as it counts GPUs"
     return (Entry(fabric.resource, str(fabric.resource_count), why),)
+
+
+def expected(spec: Spec, transport: Transport, **more: Any) -> Expected:
+    """What must be seen: this transport, what the specification names, and what else the fabric knows."""
+    from raygang.runtime.fabric.expected import Expected  # pydantic: the linter imports this room and needs neither
+
+    fabric = spec.fabric
+    return Expected(
+        fabric=fabric.type,
+        transport=transport,
+        interface=fabric.interface,
+        hcas=fabric.hcas,
+        min_bandwidth=fabric.min_bandwidth,
+        **more,
+    )

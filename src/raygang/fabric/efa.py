@@ -13,6 +13,7 @@ from raygang.fabric.model import FabricRequest
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 NAMES = ("efa",)
@@ -40,3 +41,8 @@ def request(spec: Spec) -> FabricRequest:
             "an image with libfabric and aws-ofi-nccl, in LD_LIBRARY_PATH",
         ),
     )
+
+
+def prove(spec: Spec) -> Expected:
+    """Libfabric, with the huge pages that the pod asked for."""
+    return nccl.expected(spec, "Libfabric", huge_pages=True)

@@ -14,6 +14,7 @@ from raygang.fabric.model import FabricRequest
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 NAMES = ("gke-rdma",)
@@ -48,3 +49,8 @@ def request(spec: Spec) -> FabricRequest:
             "a namespace whose Pod Security level is privileged: gIB comes by hostPath",
         ),
     )
+
+
+def prove(spec: Spec) -> Expected:
+    """Google's plugin. It opens verbs by itself, without the right to lock memory."""
+    return nccl.expected(spec, "gIB")

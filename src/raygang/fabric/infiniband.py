@@ -15,6 +15,7 @@ from raygang.fabric.model import FabricRequest
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 NAMES = ("infiniband", "aks-infiniband")
@@ -44,3 +45,8 @@ def _on_aks(found: FabricRequest) -> FabricRequest:
         environment=(*found.environment, Entry("NCCL_NET_GDR_LEVEL", "SYS", why)),
         needs=("AKS nodes with the NVIDIA network operator (Azure/aks-rdma-infiniband)", *found.needs),
     )
+
+
+def prove(spec: Spec) -> Expected:
+    """Verbs on ports whose link is InfiniBand."""
+    return nccl.expected(spec, "IB", verbs=True, link_layer="InfiniBand")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 
@@ -43,4 +44,8 @@ class Fabric(Protocol):
 
     def request(self, spec: Spec) -> FabricRequest:
         """What its pods need. Raises SpecError when the specification lacks what the site alone knows."""
+        ...
+
+    def prove(self, spec: Spec) -> Expected:
+        """What must be seen in its pods."""
         ...

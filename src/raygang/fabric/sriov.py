@@ -16,11 +16,13 @@ from raygang.fabric.model import FabricRequest
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 NAMES = ("sriov-roce", "sriov-infiniband")
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _EXAMPLES = {"sriov-roce": "openshift.io/roce_rail0", "sriov-infiniband": "openshift.io/ib_rail0"}
+_LAYERS = {"sriov-roce": "Ethernet", "sriov-infiniband": "InfiniBand"}
 _LINKS = {"sriov-roce": "linkType: eth", "sriov-infiniband": "linkType: ib"}
 
 
@@ -48,3 +50,8 @@ def request(spec: Spec) -> FabricRequest:
             VERBS,
         ),
     )
+
+
+def prove(spec: Spec) -> Expected:
+    """Verbs on the function, whose link says whether it is RoCE."""
+    return nccl.expected(spec, "IB", verbs=True, link_layer=_LAYERS[spec.fabric.type])

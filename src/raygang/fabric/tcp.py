@@ -9,6 +9,7 @@ from raygang.fabric.model import FabricRequest
 from raygang.objects import Entry
 
 if TYPE_CHECKING:
+    from raygang.runtime.fabric.expected import Expected
     from raygang.spec import Spec
 
 NAMES = ("tcp", "auto")
@@ -22,3 +23,8 @@ def request(spec: Spec) -> FabricRequest:
     return FabricRequest(
         environment=(nccl.net("Socket"), Entry("NCCL_IB_DISABLE", "1", why), *nccl.control(spec)),
     )
+
+
+def prove(spec: Spec) -> Expected:
+    """Sockets and nothing else; with `auto` whatever carries."""
+    return nccl.expected(spec, "any" if spec.fabric.type == "auto" else "Socket")

@@ -54,7 +54,14 @@ def prepare(plan: Plan, model: Path, machine: Machine, *, host: str, port: int, 
         name=spec.name,
         spec=str(spec.source_path or ""),
         nodes=_sizes(plan, machine, gpus),
-        app=app_arguments(plan, str(model), engine_args={} if gpus else _cpu_defaults(spec.engine.args, machine)),
+        app=app_arguments(
+            plan,
+            str(model),
+            engine_args={} if gpus else _cpu_defaults(spec.engine.args, machine),
+            # All ranks share this machine, and its memory carries what they say: there is no network whose choice
+            # could be wrong. A fabric that was named is looked for here as well.
+            probe=spec.fabric.type != "auto",
+        ),
         host=host,
         port=port,
         dashboard=dashboard,

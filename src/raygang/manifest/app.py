@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from raygang.fabric import prove
 from raygang.plan import Plan
 
 IMPORT_PATH = "raygang.runtime.app:build"
 
 
-def app_arguments(plan: Plan, model_path: str, *, engine_args: dict[str, Any] | None = None) -> dict[str, Any]:
+def app_arguments(
+    plan: Plan, model_path: str, *, engine_args: dict[str, Any] | None = None, probe: bool = True
+) -> dict[str, Any]:
     """The arguments of `IMPORT_PATH` for a plan (fields of `raygang.runtime.config.AppConfig`).
 
     Args:
         plan: what was decided.
         model_path: a directory that every node has, or a hub id.
         engine_args: vLLM's arguments that the place adds to the user's own, who has the last word.
+        probe: whether the place has a network that can be checked; the specification can still say no.
     """
     spec = plan.spec
     return {
@@ -28,7 +32,17 @@ def app_arguments(plan: Plan, model_path: str, *, engine_args: dict[str, Any] | 
         "max_concurrent_requests": spec.limits.max_concurrent_requests,
         "request_timeout_s": spec.limits.request_timeout,
         "start_timeout_s": spec.limits.start_timeout,
+        **(_probe(plan) if probe else {}),
     }
+
+
+def _probe(plan: Plan) -> dict[str, Any]:
+    """What the network must show; one rank has nobody to talk to."""
+    spec = plan.spec
+    if not spec.fabric.probe or plan.world_size == 1:
+        return {}
+    found = prove(spec).model_dump(mode="json", exclude_defaults=True)
+    return {"fabric": {"fabric": spec.fabric.type, **found}}
 
 
 # Ray 2.60. Needed on every node, here and on Kubernetes alike; docs/performance.md says what each is worth.

@@ -8,7 +8,7 @@ from typing import Any
 from raygang.fabric import FabricRequest
 from raygang.fabric import request as fabric_request
 from raygang.gang import Request
-from raygang.manifest import names
+from raygang.manifest import host_network, names
 from raygang.manifest.app import SERVE_ENVIRONMENT
 from raygang.manifest.model_source import ModelMount
 from raygang.manifest.noted import Noted
@@ -56,27 +56,33 @@ def head_group(plan: Plan, request: Request, labels: dict[str, str], runtime: st
 
 
 def worker_group(
-    plan: Plan, request: Request, labels: dict[str, str], runtime: str, size: WorkerSize, model: ModelMount
+    plan: Plan, request: Request, labels: dict[str, Any], runtime: str, size: WorkerSize, model: ModelMount
 ) -> dict[str, Any]:
     """What all pods of a group of workers have: one node's ranks each. Group name and counts are the caller's."""
     network = fabric_request(plan.spec)
     gpus = {GPU: Noted(str(size.gpus), "one for each rank of this node")} if size.gpus else {}
     container = _container(plan, "ray-worker", size.cpus, size.memory, {**gpus, **entries(network.resources)})
-    container["ports"] = [{"name": "metrics", "containerPort": names.METRICS_PORT}]
+    on_host = bool(plan.spec.fabric.host_network)
+    container["ports"] = [
+        {"name": "metrics", "containerPort": host_network.METRICS_PORT if on_host else names.METRICS_PORT}
+    ]
     container["env"] += _rank_environment(plan) + variables(network.environment) + list(model.env)
     container["volumeMounts"].append(model.mount)
-    container |= _probes()
+    container |= _probes(host_network.AGENT_PORT if on_host else names.AGENT_PORT)
     _connect(container, network)
     volumes = [_runtime_volume(runtime), _shared_memory(size.shared_memory), model.volume]
     volumes += [volume for volume, _ in network.volumes]
     annotations = (*request.pod_annotations, *network.pod_annotations)
+    labels = {**labels, **host_network.labels(plan.spec)}
     template = _template(plan, replace(request, pod_annotations=annotations), labels, container, volumes)
+    template["spec"] |= host_network.pod_fields(plan.spec)
     _placement(plan, template["spec"], bool(size.gpus))
     return {
         "rayStartParams": {
             "object-store-memory": Noted(
                 str(OBJECT_STORE), "bytes; Ray's default, 30% of the memory, would not fit /dev/shm"
             ),
+            **host_network.start_params(plan.spec),
         },
         "template": template,
     }
@@ -106,7 +112,7 @@ def _container(plan: Plan, name: str, cpus: Any, memory: Any, gpus: dict[str, An
     return {
         "name": name,
         "image": plan.spec.kubernetes.image,
-        "env": _environment(),
+        "env": _environment(plan),
         "resources": {
             "requests": Noted(plain, "as the limits: the pod is the last to be evicted, and gang checks see all of it"),
             "limits": size,
@@ -119,10 +125,10 @@ def _container(plan: Plan, name: str, cpus: Any, memory: Any, gpus: dict[str, An
     }
 
 
-def _environment() -> list[dict[str, Any]]:
+def _environment(plan: Plan) -> list[dict[str, Any]]:
     ours = {"PYTHONPATH": Noted(PATH, "raygang's runtime, from the ConfigMap"), "RAYGANG_GANG": "1"}
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1"}
-    serve = {key: SERVE_ENVIRONMENT[key] for key in SERVE_ENVIRONMENT}
+    serve = {**SERVE_ENVIRONMENT, **host_network.environment(plan.spec)}
     return [{"name": key, "value": value} for key, value in {**ours, **serve, **quiet}.items()]
 
 
@@ -134,9 +140,9 @@ def _rank_environment(plan: Plan) -> list[dict[str, Any]]:
     return env
 
 
-def _probes() -> dict[str, Any]:
+def _probes(port: int) -> dict[str, Any]:
     """KubeRay's own readiness probe also asks Serve's proxy, and a pod without a replica has none: never ready."""
-    action = {"httpGet": {"path": RAYLET_HEALTH, "port": names.AGENT_PORT}}
+    action = {"httpGet": {"path": RAYLET_HEALTH, "port": port}}
     times = {"initialDelaySeconds": 10, "periodSeconds": 5, "timeoutSeconds": 5}
     why = "Ray's node only: KubeRay's own asks Serve as well, and pods without a replica would never be ready"
     return {
@@ -146,7 +152,7 @@ def _probes() -> dict[str, Any]:
 
 
 def _template(
-    plan: Plan, request: Request, labels: dict[str, str], container: dict[str, Any], volumes: list[dict[str, Any]]
+    plan: Plan, request: Request, labels: dict[str, Any], container: dict[str, Any], volumes: list[dict[str, Any]]
 ) -> dict[str, Any]:
     kubernetes = plan.spec.kubernetes
     metadata: dict[str, Any] = {"labels": {**kubernetes.labels, **labels, **entries(request.pod_labels)}}

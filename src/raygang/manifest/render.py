@@ -7,7 +7,7 @@ from typing import Any
 
 from raygang.fabric import request as fabric_request
 from raygang.gang import request
-from raygang.manifest import around, monitoring, names, rayservice
+from raygang.manifest import around, host_network, monitoring, names, rayservice
 from raygang.manifest.emit import to_yaml
 from raygang.manifest.model import Rendered
 from raygang.manifest.model_source import model_mount
@@ -33,7 +33,9 @@ def render(plan: Plan) -> Rendered:
         config_map(plan, runtime),
         *(_placed(plan, obj) for obj in _once(obj for found in asked for obj in found.objects)),
     ]
-    objects += [around.network_policy(plan, replica) for replica in range(plan.spec.replicas)]
+    # No policy holds for pods on a node's network, and the head's own would drop what comes from nodes' addresses.
+    if not plan.spec.fabric.host_network:
+        objects += [around.network_policy(plan, replica) for replica in range(plan.spec.replicas)]
     name = config_map_name(plan, runtime)
     objects += [
         rayservice.ray_service(plan, replica, found, name, model, to_yaml) for replica, found in enumerate(asked)
@@ -44,6 +46,7 @@ def render(plan: Plan) -> Rendered:
         *rayservice.needs(plan),
         *monitoring.needs(plan),
         *fabric_request(plan.spec).needs,
+        *host_network.needs(plan.spec),
         *dict.fromkeys(need for found in asked for need in found.needs),
     )
     return Rendered(tuple(obj for obj, _ in plain), tuple(notes for _, notes in plain), needs)
@@ -71,5 +74,3 @@ def _check(spec: Spec) -> None:
             "is needed: pods run Ray and vLLM from it",
             suggestion="an image with Ray 2.60.0 and vLLM 0.32.0, for example one made from vllm/vllm-openai:v0.32.0",
         )
-    if spec.fabric.host_network:
-        raise spec.problem("fabric.host_network", "cannot be rendered yet", given="true", allowed="false")

@@ -85,6 +85,7 @@ CountOrAuto = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_COUNT}, {"const": "auto"}]}),
 ]
 Cpus = Annotated[float, Field(strict=True, gt=0, le=MAX_COUNT)]
+Gigabits = Annotated[float, Field(strict=True, gt=0, le=MAX_COUNT)]
 Seconds = Annotated[
     float,
     BeforeValidator(seconds),

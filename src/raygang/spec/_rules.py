@@ -8,7 +8,7 @@ from typing import Any
 from raygang.spec import _secrets
 from raygang.spec._document import Document
 from raygang.spec._errors import Problem
-from raygang.spec.model import Spec
+from raygang.spec.model import FabricSpec, Spec
 
 OWNED = {  # vLLM arguments that follow from other fields
     "model": "model.source",
@@ -30,6 +30,26 @@ FIXED = {  # vLLM arguments that have one value here, or none
     "master_addr": _NODES,
     "master_port": _NODES,
 } | dict.fromkeys(("host", "port", "uds", "grpc_port", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs"), _SERVER)
+
+
+_FOUND = "auto takes what it finds; name the fabric in fabric.type"
+_DEVICE = {
+    "auto": _FOUND,
+    "tcp": "tcp needs no device",
+    "gke-rdma": "GKE gives the pod its NICs by annotation, not by a resource",
+}
+_NETWORKS = "{} needs no additional network; sriov-roce, sriov-infiniband and gke-rdma do"
+_UNUSED: dict[str, dict[str, str]] = {  # fields of the fabric that a type has no use for, and why
+    "resource": _DEVICE,
+    "resource_count": _DEVICE,
+    "hcas": {
+        "auto": _FOUND,
+        "tcp": "tcp uses no HCA",
+        "efa": "EFA is no InfiniBand: NCCL reads no HCA list there",
+        "gke-rdma": "Google's plugin chooses the HCAs itself",
+    },
+    "networks": {name: _NETWORKS.format(name) for name in ("auto", "tcp", "efa", "infiniband", "aks-infiniband")},
+}
 
 
 def contradictions(spec: Spec, document: Document, broken: set[str]) -> list[Problem]:
@@ -110,18 +130,37 @@ def _scheduler(spec: Spec, document: Document) -> Iterator[Problem]:
 
 def _fabric(spec: Spec, document: Document) -> Iterator[Problem]:
     fabric = spec.fabric
-    host = ("fabric", "host_network")
-    if fabric.type.startswith("sriov") and fabric.host_network:
+    for name, unused in _UNUSED.items():
+        if fabric.type in unused and getattr(fabric, name) != FabricSpec.model_fields[name].default:
+            yield document.problem(("fabric", name), unused[fabric.type])
+    for index, hca in enumerate(fabric.hcas):
+        earlier = next((other for other in fabric.hcas[:index] if _share_a_port(other, hca)), None)
+        if earlier:
+            same = f"{hca} and {earlier} name the same port; without :port a name means all of its ports"
+            what = f"{hca} stands there twice" if hca == earlier else same
+            yield document.problem(("fabric", "hcas", str(index)), what)
+
+
+def _share_a_port(one: str, other: str) -> bool:
+    (device, _, port), (other_device, _, other_port) = one.partition(":"), other.partition(":")
+    return device == other_device and (port == other_port or not port or not other_port)
+
+
+def _host_network(spec: Spec, document: Document) -> Iterator[Problem]:
+    fabric = spec.fabric
+    if not fabric.host_network:
+        return
+    if fabric.type.startswith("sriov") or fabric.type == "gke-rdma":
         yield document.problem(
-            host, f"{fabric.type} gives the pod an interface of its own; with the node's network it has none"
+            ("fabric", "host_network"),
+            f"{fabric.type} gives the pod an interface of its own; with the node's network it has none",
         )
-    if fabric.type in ("efa", "tcp") and fabric.hcas:
-        why = "EFA is no InfiniBand: NCCL reads no HCA list there" if fabric.type == "efa" else "tcp uses no HCA"
-        yield document.problem(("fabric", "hcas"), why)
-    if fabric.type == "tcp" and fabric.resource:
-        yield document.problem(("fabric", "resource"), "tcp needs no device")
-    if fabric.host_network and fabric.networks:
-        yield document.problem(("fabric", "networks"), "a pod on the node's network gets no additional networks")
+    if fabric.interface is None:
+        yield document.problem(
+            ("fabric", "interface"),
+            "is needed with host_network: nodes have several, and Gloo takes that of the host's name, NCCL the first",
+            suggestion="the one with the node's address, named alike on all nodes (ip -br address)",
+        )
 
 
 def _tolerations(spec: Spec, document: Document) -> Iterator[Problem]:
@@ -146,4 +185,5 @@ _RULES: dict[Callable[[Spec, Document], Iterator[Problem]], tuple[str, ...]] = {
     _tolerations: ("nodes",),
     _scheduler: ("scheduler",),
     _fabric: ("fabric",),
+    _host_network: ("fabric",),
 }

@@ -33,6 +33,7 @@ from raygang.spec._quantities import (
     CountOrAuto,
     Cpus,
     Environment,
+    Gigabits,
     Labels,
     Quantity,
     Seconds,
@@ -179,7 +180,11 @@ class FabricSpec(Section):
     networks: tuple[Network, ...] = ()
     """Additional pod networks (NetworkAttachmentDefinition), for example ray/roce-rail0."""
     host_network: StrictBool | None = None
-    """Whether pods use the node's network; by default, as the fabric needs."""
+    """Whether worker pods use the node's network; not by default."""
+    min_bandwidth: Gigabits | None = None
+    """Gbit/s that each pair of ranks on different nodes must reach, for example 180."""
+    probe: StrictBool = True
+    """Whether the network is checked in the gang's pods before the engine loads the model."""
 
 
 class LimitsSpec(Section):
